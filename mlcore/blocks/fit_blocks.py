@@ -1,7 +1,6 @@
 """Fits over blocks of rows: in files, in processes, on other machines."""
 
 import copy
-from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
@@ -16,12 +15,12 @@ from mlcore.blocks.sequence import Blocks, as_blocks
 from mlcore.blocks.without_blocks import reason
 from mlcore.blocks.workers import workers_of
 from mlcore.checks import as_bool, as_random_state, as_real
-from mlcore.estimator.model import Model
-from mlcore.estimator.progress import Progress
-from mlcore.row_sums import RowSums
+from mlcore.mixins import Classifier
+from mlcore.model import Model
+from mlcore.progress import Progress
+from mlcore.row_sums import FourMethods, RowSums, as_row_sums
 
-M = TypeVar("M", bound=RowSums)
-_SEAM = "begin", "partial_statistics", "merge", "update"
+M = TypeVar("M", bound=FourMethods)
 _SAMPLE = 20_000  # rows that stand for all
 
 
@@ -105,15 +104,14 @@ def fit_blocks(
     >>> bool((model.predict(X) == GaussianNB().fit(X, y).predict(X)).all())
     True
     """
-    # A KernelRidge has the methods with one solver only, which isinstance does not see.
-    if not all(callable(getattr(model, name, None)) for name in _SEAM):
+    if not isinstance(model, RowSums):
         raise TypeError(reason(model))
     blocks = as_blocks(blocks)
     as_bool(labels, "labels")
     as_real(checkpoint_seconds, "checkpoint_seconds", at_least=0)
     if labels and not hasattr(model, "predict"):
         raise TypeError(f"labels=True: {type(model).__name__} has no predict.")
-    work = copy.copy(model) if isinstance(model, Model) else copy.deepcopy(model)
+    fitted = copy.copy(model) if isinstance(model, Model) else copy.deepcopy(model)
     file = None
     if checkpoint is not None:
         if not isinstance(model, Model):
@@ -123,63 +121,52 @@ def fit_blocks(
     shown = getattr(model, "verbose", 0), getattr(model, "callback", None), type(model).__name__
     with workers_of(executor) as workers, Progress(*shown) as progress:
         first = _first_with_rows(blocks)
-        how = {"whole": checkpoint is not None, "labels": _is_classifier(model)}
-        readings = Readings(workers, blocks, first[1], **how)
+        options = {"whole": checkpoint is not None, "labels": isinstance(model, Classifier)}
+        readings = Readings(workers, blocks, first[1], **options)
         if checkpoint is not None:
             file = Checkpoint(checkpoint, model, blocks, first[1], start, checkpoint_seconds)
         resumed = None if file is None else file.resumed(model, readings)
+        fitted = fitted if resumed is None else resumed
+        work = as_row_sums(fitted)
         if resumed is None:
-            _begin(work, blocks, first, readings, start)
+            _begin(work, fitted, blocks, first, readings, start)
             if file is not None:
-                file.write(work, at_once=True)  # what cannot be saved is found before the work
-        else:
-            work = resumed
-        _step_until_done(work, readings, progress, file)
-        found = {"labels_": predict_blocks(work, blocks, executor=workers)} if labels else {}
-    _commit(model, vars(work) | found)
+                file.write(fitted, at_once=True)  # what cannot be saved is found before the work
+        _step_until_done(work, fitted, readings, progress, file)
+        labelled = {"labels_": predict_blocks(fitted, blocks, executor=workers)} if labels else {}
+    _commit(model, vars(fitted) | labelled)
     return model
 
 
-def _step_until_done(work, readings, progress, file):
+def _step_until_done(work: RowSums, fitted, readings, progress, file):
+    """Update `fitted`, by its interface `work`, until the fit ends."""
+    name = type(fitted).__name__
     step, before = 0 if file is None else file.step, np.nan
-    more = getattr(work, "needs_another_pass", None) or _once()
-    while more():
+    while work.needs_another_pass():
         step += 1
-        work.update(_total(work, readings, f"step-{step}"))
-        objective = _objective(work)
+        work.update(readings.total(Sums(work, f"{name}-step-{step}")))
+        objective = _objective(fitted)
         progress.step(step, objective, abs(objective - before))
         before = objective
         if file is not None:
-            file.write(work, step, at_once=not more())
-    last = getattr(work, "_closing_pass", False)
-    total = _total(work, readings, "end") if last else None
+            file.write(fitted, step, at_once=not work.needs_another_pass())
+    total = readings.total(Sums(work, f"{name}-end")) if work.needs_finishing_pass() else None
     readings.finish()
     if file is not None and step == 0:  # no step has written what the blocks are
-        file.write(work, at_once=True)
-    if hasattr(work, "_close_passes"):
-        work._close_passes(total)
+        file.write(fitted, at_once=True)
+    work.finish(total)
 
 
-def _once() -> Callable[[], bool]:
-    """Return what says True, then False: a model that does not tell needs one pass."""
-    answers = iter((True, False))
-    return lambda: next(answers, False)
-
-
-def _total(work, readings, name: str):
-    return readings.total(Sums(work, f"{type(work).__name__}-{name}"))
-
-
-def _objective(work):
+def _objective(fitted):
     for name in ("objective_trace_", "log_likelihood_trace_"):
-        trace = getattr(work, name, ())
+        trace = getattr(fitted, name, ())
         if len(trace):
             return float(trace[-1])
-    return float(getattr(work, "objective_", np.nan))
+    return float(getattr(fitted, "objective_", np.nan))
 
 
-def _begin(work, blocks: Blocks, first: tuple, readings: Readings, start):
-    whole = start is None and getattr(work, "_start_rows", "sample") == "sample"
+def _begin(work: RowSums, fitted, blocks: Blocks, first: tuple, readings: Readings, start):
+    whole = start is None and work.start_rows == "sample"
     if start is None:
         number, rows = first
     elif isinstance(start, (int, np.integer)) and not isinstance(start, bool):
@@ -193,24 +180,19 @@ def _begin(work, blocks: Blocks, first: tuple, readings: Readings, start):
         if not whole:
             work.begin(*rows)
             return
-        if isinstance(work, Model):
-            copy.copy(work)._check_X(rows[0], reset=True)
+        if isinstance(fitted, Model):
+            copy.copy(fitted)._check_X(rows[0], reset=True)
     except (TypeError, ValueError) as error:
         raise BlockError(f"block {number} ({blocks[number].name}): {error}", number) from error
-    seed = _seed(getattr(work, "random_state", None))
-    also, kind = getattr(work, "_representatives", None), getattr(work, "_kind", None)
-    sample = readings.total(Draw(_SAMPLE, seed, rows[0], also, kind))
+    seed = _seed(getattr(fitted, "random_state", None))
+    sample = readings.total(Draw(_SAMPLE, seed, rows[0], type(work)))
     try:
         work.begin(sample.X, sample.y, sample.weight)
     except (TypeError, ValueError):
-        _refuse_block_of(sample, work, blocks)
+        _refuse_block_of(sample, fitted, blocks)
         raise
-    if len(sample.keys) >= _SAMPLE and hasattr(work, "_start_over_blocks"):
-        work._start_over_blocks(readings.total, seed)
-
-
-def _is_classifier(model):
-    return getattr(model, "_kind", None) == "classifier"
+    if len(sample.keys) >= _SAMPLE:
+        work.begin_over_blocks(readings.total, seed)
 
 
 def _first_with_rows(blocks):
@@ -221,14 +203,14 @@ def _first_with_rows(blocks):
     raise ValueError(f"blocks: none of the {len(blocks)} has any rows.")
 
 
-def _refuse_block_of(sample, work, blocks):
+def _refuse_block_of(sample, fitted, blocks):
     """Raise a BlockError if the rows of one block in the sample are no samples of the model."""
-    if not isinstance(work, Model):
+    if not isinstance(fitted, Model):
         return
     for number in np.unique(sample.places[:, 0]).tolist():
         rows = np.flatnonzero(sample.places[:, 0] == number)
         try:
-            copy.copy(work)._check_X(rows_of(sample.X, rows), reset=True)
+            copy.copy(fitted)._check_X(rows_of(sample.X, rows), reset=True)
         except (TypeError, ValueError) as error:
             raise BlockError(f"block {number} ({blocks[number].name}): {error}", number) from error
 

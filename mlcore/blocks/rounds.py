@@ -1,6 +1,5 @@
 """A round: a task done for every block, by any workers, and the results merged as a fixed tree."""
 
-import copy
 import pickle
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -9,19 +8,14 @@ from typing import Any
 import numpy as np
 
 from mlcore.blocks.block_error import BlockError
+from mlcore.row_sums import RowSums
 
 
 class Sums:
     """The task of a step: the sums over the rows of a block, under the parameters now."""
 
-    def __init__(self, model: Any, name: str = "sums") -> None:
-        self.model, self.name = model, name
-        stays = "callback", *getattr(model, "_not_for_sums", ())  # in this process
-        if any(getattr(model, attribute, None) is not None for attribute in stays):
-            self.model = copy.copy(model)
-            for attribute in stays:
-                if hasattr(model, attribute):
-                    setattr(self.model, attribute, None)
+    def __init__(self, model: RowSums, name: str = "sums") -> None:
+        self.model, self.name = model.for_workers(), name
 
     def __call__(self, number: int, X: Any, y: Any, sample_weight: Any) -> Any:
         return self.model.partial_statistics(X, y, sample_weight)

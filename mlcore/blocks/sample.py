@@ -1,7 +1,6 @@
 """A sample of the rows of all blocks, the same whatever computes it: what a fit begins with."""
 
 import sys
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +9,8 @@ from scipy import sparse as sp
 from mlcore.blocks.rounds import n_rows_of
 from mlcore.checks import as_labels, as_targets, as_weights, column_names
 from mlcore.checks.arrays import real_array
+from mlcore.mixins import Classifier, Regressor
+from mlcore.row_sums import RowSums
 
 
 class Sample(NamedTuple):
@@ -40,28 +41,17 @@ class Draw:
     n_rows : int
         Rows of the sample.
     seed : int
-    by_class : bool
-        Take one row at least of every value of y beside.
     first : Any
         X of the first block: others can be joined with it.
-    representatives : callable, optional
-        Returns indices of rows of X that the sample must have beside.
-    kind : {"classifier", "regressor"}, optional
-        Of the model: `y` holds labels, of which the sample has every one, or numbers.
+    model : type
+        A class of `RowSums`: the sample has its `representatives` beside. With a classifier y holds
+        labels, of which the sample has every one, with a regressor numbers.
     """
 
     name = "sample"
 
-    def __init__(
-        self,
-        n_rows: int,
-        seed: int,
-        first: Any,
-        representatives: Callable[[Any], np.ndarray] | None = None,
-        kind: str | None = None,
-    ) -> None:
-        self.n_rows, self.seed, self.kind = n_rows, seed, kind
-        self.form, self.representatives = _form(first), representatives
+    def __init__(self, n_rows: int, seed: int, first: Any, model: type[RowSums] = RowSums) -> None:
+        self.n_rows, self.seed, self.form, self.model = n_rows, seed, _form(first), model
 
     def __call__(self, number: int, X: Any, y: Any, sample_weight: Any) -> Sample:
         n = n_rows_of(X)
@@ -105,10 +95,10 @@ class Draw:
 
     def _checked(self, y, n):
         """Return labels or numbers as an array, refusing here what the joined ones would hide."""
-        if self.kind == "classifier":
+        if issubclass(self.model, Classifier):
             classes, codes = as_labels(y, n)
             return classes[codes]
-        if self.kind == "regressor":
+        if issubclass(self.model, Regressor):
             return as_targets(y, n, several=True)
         return np.asarray(y)
 
@@ -116,11 +106,9 @@ class Draw:
         """Return the rows to keep, in their order."""
         order = np.argsort(keys, kind="stable")
         kept = order[: self.n_rows]
-        if self.kind == "classifier" and y is not None and y.ndim == 1:
+        if issubclass(self.model, Classifier) and y is not None and y.ndim == 1:
             kept = np.union1d(kept, order[np.unique(y[order], return_index=True)[1]])
-        if self.representatives is not None:
-            kept = np.union1d(kept, self.representatives(X))
-        return np.sort(kept)
+        return np.union1d(kept, self.model.representatives(X))
 
 
 class _Form(NamedTuple):

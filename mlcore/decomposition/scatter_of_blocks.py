@@ -9,7 +9,8 @@ from mlcore.checks import as_weights
 from mlcore.decomposition.scatter_eigenpairs import ScatterEigenpairs, scatter_eigenpairs
 from mlcore.decomposition.spectrum import Rows, without_rounding
 from mlcore.decomposition.summary import divisor_of
-from mlcore.numerics.scatter import (
+from mlcore.row_sums import RowSums, merged
+from mlcore.scatter import (
     BeyondUnits,
     Scatter,
     in_larger_units,
@@ -33,13 +34,13 @@ class TailScatter(NamedTuple):
     scatter: np.ndarray  # (t, t)
 
 
-class ScatterOfBlocks:
+class ScatterOfBlocks(RowSums):
     """Mixin of models whose fit is the decomposition of the scatter of all rows.
 
     The tail of the spectrum, if it has lost digits, takes a second pass over the rows.
     """
 
-    _start_rows: ClassVar[str] = "block"  # of which `begin` takes the origin
+    start_rows: ClassVar[str] = "block"  # of which `begin` takes the origin
     _statistics: tuple | None = None  # the Scatter of all rows so far, by `partial_fit`
     _tail: tuple | None = None  # of the first pass: weight, mean, fields of ScatterEigenpairs
     _stored = {

@@ -21,8 +21,10 @@ from mlcore.discriminant.leave_one_out import (
     regularised_leave_one_out,
 )
 from mlcore.discriminant.normal_classes import NormalClasses
-from mlcore.numerics.log_softmax import log_softmax
-from mlcore.numerics.scatter import (
+from mlcore.exceptions import peer_class
+from mlcore.log_softmax import log_softmax
+from mlcore.row_sums import OnePass
+from mlcore.scatter import (
     BeyondUnits,
     Scatter,
     larger_powers,
@@ -38,7 +40,7 @@ _EXPONENT = {4: 28, 8: 230}  # by bytes of a number: larger powers of two are ta
 _SAME = {4: 1e-3, 8: 1e-7}  # by bytes of a number: share of a deviation that a mean is known to
 
 
-class ClassBlocks(SinglePass, NormalClasses):
+class ClassBlocks(OnePass, NormalClasses):
     """Base of models that follow from the `ClassScatters` of all rows: they are `RowSums`."""
 
     shrinkage: Any

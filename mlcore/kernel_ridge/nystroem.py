@@ -23,12 +23,14 @@ from mlcore.kernel_ridge.span_system import (
 from mlcore.kernels.kernel import as_double, copied
 from mlcore.kernels.kernel_model import kept_samples
 from mlcore.kernels.span import Span, span_of
+from mlcore.mixins import only_with
+from mlcore.row_sums import RowSums
 
 _CENTERS = 500
 _SAME = 1e-7  # share to which sums over the samples of a fit are known
 
 
-class Nystroem:
+class Nystroem(RowSums):
     """Mixin of `KernelRidge` for solver="nystroem": a fit from sums over rows, and what follows."""
 
     center_indices_: np.ndarray
@@ -38,7 +40,6 @@ class Nystroem:
     _sums_: tuple  # the SpanSums of the fit
     _several_: bool  # targets
 
-    _start_rows = "sample"  # of which some are the centres
     _stored = {
         "center_indices_": "int m < _",
         "_triangle_": "float64 m m",

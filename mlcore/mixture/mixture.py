@@ -21,15 +21,17 @@ from mlcore.estimator.progress import CallbackSupport, Progress
 from mlcore.mixture.components import Components
 from mlcore.mixture.em import EM, RECENT, Fall, Run
 from mlcore.mixture.prediction import Prediction
-from mlcore.row_sums import RepeatedPasses, merged
-from mlcore.runtime.threads import single_threaded_blas
+from mlcore.model import warn
+from mlcore.progress import CallbackSupport, Progress
+from mlcore.row_sums import RowSums
+from mlcore.threads import single_threaded_blas
 
 _MANY_ROWS = 1e6  # whose sums are rounded as much as those of blocks, whose rows nobody counts
 _SHORT_RUN = 10  # steps of each of several starts before one of them goes on
 STARTS = ("k-means++", "kmeans", "random", "random_from_data")  # values of init_params
 
 
-class Mixture(CallbackSupport, RepeatedPasses, KeepsFirstRows, Prediction):
+class Mixture(CallbackSupport, RowSums, KeepsFirstRows, Prediction):
     """Estimators of mixtures: EM, by rows in memory or by sums over blocks of rows.
 
     A subclass makes the components, and says what users may give of their parameters.
@@ -297,21 +299,6 @@ class Mixture(CallbackSupport, RepeatedPasses, KeepsFirstRows, Prediction):
             found = components.statistics(components.rows(X, weight), components.parameters(self))
         return type(found)(*(np.ldexp(part, scale) for part in found)) if scale else found
 
-    def merge(self, a: Any, b: Any) -> Any:
-        """Return the sums over the rows of both.
-
-        Parameters
-        ----------
-        a, b : NamedTuple
-            From `partial_statistics`, under the same parameters.
-
-        Returns
-        -------
-        statistics : NamedTuple
-            Their sums.
-        """
-        return merged(a, b)
-
     def update(self, statistics: Any) -> Self:
         """Replace the parameters by those the sums lead to: one step of EM.
 
@@ -378,14 +365,23 @@ class Mixture(CallbackSupport, RepeatedPasses, KeepsFirstRows, Prediction):
                 "it must be positive and finite."
             )
 
-    @property
-    def _closing_pass(self) -> bool:
-        """True if the objective of the parameters is not known yet."""
+    def needs_finishing_pass(self) -> bool:
+        """Return True if the objective of the last parameters is not known yet.
+
+        Returns
+        -------
+        needed : bool
+            Whether `finish` needs the sums over all rows.
+        """
         return not self.converged_
 
-    def _close_passes(self, total: Any = None) -> None:
-        """End a fit by `update` as `fit` ends: the last objective, the order of components, and
-        what it warns of.
+    def finish(self, total: Any = None) -> None:
+        """End a fit by `update` as `fit` ends: last objective, order of components, warnings.
+
+        Parameters
+        ----------
+        total : NamedTuple, optional
+            Sums over all rows, if `needs_finishing_pass`.
         """
         components = self._fitted_components()
         state, trace = vars(self), self.log_likelihood_trace_

@@ -72,14 +72,14 @@ class BernoulliNB(NaiveBayes):
     feature_count_: np.ndarray
     feature_log_prob_: np.ndarray
     _one_: tuple
-    _statistics_: tuple
+    _sums_: tuple
     _zero_: tuple
     _stored = {
         "feature_count_": "float64 c f",
         "feature_log_prob_": "float64 c f",
         "_one_": ("float64 c f", "float64 c f", "none | float64 c f"),
         "_zero_": ("float64 c f", "float64 c f", "none | float64 c f"),
-        "_statistics_": ("labels c", "float64 c", "float64 c f", "float64 c f"),
+        "_sums_": ("labels c", "float64 c", "float64 c f", "float64 c f"),
     }
 
     def __init__(

@@ -102,7 +102,7 @@ class CategoricalNB(NaiveBayes):
 
     categories_: list
     n_categories_: np.ndarray
-    _statistics_: tuple
+    _sums_: tuple
     category_count_: list
     feature_log_prob_: list
     _tables_: tuple  # of every feature: `Smoothed.finite` and `never`, (n_categories + 2, c)
@@ -112,7 +112,7 @@ class CategoricalNB(NaiveBayes):
         "category_count_": ["f", "float64 c m[]"],
         "feature_log_prob_": ["f", "float64 c m[]"],
         "_tables_": ["f", ("float64 m[]+2 c", "none | float64 m[]+2 c")],
-        "_statistics_": ("labels c", "float64 c", ["f", "labels m[]"], ["f", "float64 c m[]"]),
+        "_sums_": ("labels c", "float64 c", ["f", "labels m[]"], ["f", "float64 c m[]"]),
     }
 
     def __init__(

@@ -91,7 +91,7 @@ class GaussianNB(NaiveBayes):
     var_: np.ndarray
     epsilon_: np.ndarray
     origin_: np.ndarray
-    _statistics_: tuple
+    _sums_: tuple
     _power_: np.ndarray  # int (d,): sums are those of 2^-power (x - origin)
     _means_: np.ndarray  # (c, d), in these units, as
     _variances_: np.ndarray  # (c, d): 1 where a feature is left out, as
@@ -106,7 +106,7 @@ class GaussianNB(NaiveBayes):
         "_means_": "float64 c f",
         "_variances_": "float64 c f",
         "_varies_": "bool f",
-        "_statistics_": (*_SUMS, "int f"),
+        "_sums_": ("|", (*_SUMS, "int f"), _SUMS),  # of 0.2
     }
 
     def __init__(
@@ -141,12 +141,10 @@ class GaussianNB(NaiveBayes):
         super()._check_parameters()
         as_real(self.var_smoothing, "var_smoothing", owner=type(self).__name__, at_least=0)
 
-    def _from_older_state(self, state):
-        """0.2 kept no powers with the sums."""
-        sums = state.get("_statistics_")
-        if sums is not None and len(sums) == len(_SUMS):
-            state["_statistics_"] = (*sums, state["_power_"])
-        return super()._from_older_state(state)
+    def _fill_older(self):
+        super()._fill_older()
+        if self._sums_ is not None and len(self._sums_) == len(_SUMS):  # 0.2 kept no powers
+            self._sums_ = (*self._sums_, self._power_)
 
     def _check_X(self, X, **how):
         return super()._check_X(X, **how | {"check_finite": True})

@@ -112,32 +112,6 @@ class MixedNB(NaiveBayes):
         self._set_fitted(X, **_attributes(columns, parts))
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Add rows to those of earlier calls, of `fit` too, and estimate from all.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        classes : array-like of shape (n_classes,), optional
-            All labels that will come, for the first call.
-        sample_weight : array-like of shape (n_samples,), optional
-
-        Returns
-        -------
-        self
-            This model.
-        """
-        again = hasattr(self, "classes_")
-        columns, parts, samples = self._later_parts(X) if again else self._begun_parts(X)
-        for kind, part in parts.items():
-            part.partial_fit(samples[:, columns[kind]], y, classes, sample_weight)
-        if again:
-            self._update_state(_attributes(columns, parts))
-        else:
-            self._set_fitted(X, **_attributes(columns, parts))
-        return self
-
     def begin(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Set the number of features, and what sums refer to, from first rows.
 
@@ -217,6 +191,24 @@ class MixedNB(NaiveBayes):
             part.update(sums)
         self._update_state(_attributes(self.columns_, parts))
         return self
+
+    def _first_statistics(self, X, y, sample_weight):
+        columns, parts, samples = self._begun_parts(X)
+        sums = tuple(
+            part._first_statistics(samples[:, columns[kind]], y, sample_weight)
+            for kind, part in parts.items()
+        )
+        self._set_fitted(X, columns_=columns, parts_=parts)
+        return MixedSums(sums)
+
+    def _declared(self, statistics, classes):
+        pairs = zip(self.parts_.values(), statistics.parts, strict=True)
+        return MixedSums(tuple(part._declared(sums, classes) for part, sums in pairs))
+
+    def _sums_so_far(self):
+        if "classes_" not in vars(self):
+            return None
+        return MixedSums(tuple(part._sums_so_far() for part in self.parts_.values()))
 
     def _check_loaded(self):
         """Refuse parts of other columns, or of other classes."""

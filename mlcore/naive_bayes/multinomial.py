@@ -75,12 +75,12 @@ class MultinomialNB(NaiveBayes):
     feature_count_: np.ndarray
     feature_log_prob_: np.ndarray
     _table_: tuple
-    _statistics_: tuple
+    _sums_: tuple
     _stored = {
         "feature_count_": "float64 c f",
         "feature_log_prob_": "float64 c f",
         "_table_": ("float64 c f", "float64 c f", "none | float64 c f"),
-        "_statistics_": ("labels c", "float64 c", "float64 c f", "float64 c 0"),
+        "_sums_": ("labels c", "float64 c", "float64 c f", "float64 c 0"),
     }
 
     def __init__(

@@ -17,8 +17,7 @@ from mlcore.naive_bayes.class_counts import (
     merged_class_counts,
     with_classes,
 )
-from mlcore.numerics.log_softmax import log_softmax
-from mlcore.row_sums import SinglePass
+from mlcore.row_sums import OnePassOfClasses, require_declared
 
 
 class Likelihood(NamedTuple):
@@ -32,7 +31,7 @@ class Likelihood(NamedTuple):
     impossible: np.ndarray | None
 
 
-class NaiveBayes(SinglePass, Classifier, Model):
+class NaiveBayes(OnePassOfClasses, Classifier, Model):
     """Base of classifiers whose features are independent given the class: they are `RowSums`."""
 
     class_prior: Any
@@ -40,8 +39,8 @@ class NaiveBayes(SinglePass, Classifier, Model):
 
     class_count_: np.ndarray
     class_log_prior_: np.ndarray
-    _Statistics: ClassVar[Any] = ClassCounts  # of which the fitted `_statistics_` has the fields
 
+    _Statistics = ClassCounts
     _result = "classes_"
     _sums_check: ClassVar[bool] = False  # the loop that adds CSR rows checks them too
     _stored = {"class_count_": "float64 c", "class_log_prior_": "float64 c"}
@@ -80,6 +79,10 @@ class NaiveBayes(SinglePass, Classifier, Model):
         """Return statistics with rows of zeros for the classes that they lack."""
         return with_classes(statistics, classes)
 
+    def _fill_older(self):
+        if "_statistics_" in vars(self):  # the sums of 0.2
+            self._sums_ = vars(self).pop("_statistics_")
+
     # ---- fit
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -107,50 +110,6 @@ class NaiveBayes(SinglePass, Classifier, Model):
         statistics = model._statistics_of(X, y, sample_weight, begin=True)
         state = model._state(statistics)
         self._set_fitted(X, **state)
-        return self
-
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Add rows to those of earlier calls, of `fit` too, and estimate from all.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-            Any call may bring new classes.
-        classes : array-like of shape (n_classes,), optional
-            Labels to know: without rows a class has probability 0. If given, `y` has no others.
-        sample_weight : array-like of shape (n_samples,), optional
-
-        Returns
-        -------
-        self
-            This model.
-        """
-        before = vars(self).get("_statistics_")
-        model = self._anew()
-        if before is not None:
-            kept = {name: value for name, value in vars(self).items() if name.endswith("_")}
-            model._update_state(kept)
-        total = model._statistics_of(X, y, sample_weight, begin=before is None)
-        if classes is not None:
-            declared = declared_classes(
-                classes, vars(self).get("classes_"), owner=type(self).__name__
-            )
-            known = all_classes(declared, total.classes)
-            if len(known) > len(declared):
-                foreign = np.setdiff1d(known, declared).tolist()
-                raise ValueError(
-                    f"The target label(s) {foreign} in y do not exist in the initial classes "
-                    f"{declared.tolist()}: give all labels of y as classes, or none."
-                )
-            total = self._with_classes(total, known)
-        if before is not None:
-            total = self.merge(self._Statistics(*before), total)
-        state = model._state(total)
-        if before is None:
-            self._set_fitted(X, **state)
-        else:
-            self._update_state(state)
         return self
 
     def begin(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -223,15 +182,32 @@ class NaiveBayes(SinglePass, Classifier, Model):
         self._update_state(self._solved(statistics))
         return self
 
+    def _first_statistics(self, X, y, sample_weight):
+        self._check_parameters()
+        sums = self._statistics_of(X, y, sample_weight, begin=True)
+        self._set_fitted(X, **self._begun_attributes())
+        return sums
+
+    def _declared(self, statistics, classes):
+        """Return the sums with a class of no rows for each declared label without any."""
+        owner = type(self).__name__
+        declared = declared_classes(classes, vars(self).get("classes_"), owner=owner)
+        every = all_classes(declared, statistics.classes)
+        require_declared(every, declared, owner)
+        return self._with_classes(statistics, every)
+
     def _anew(self):
         self._check_parameters()
         return type(self)(**self.get_params(deep=False))
 
     def _state(self, statistics):
+        return self._begun_attributes() | self._solved(statistics)
+
+    def _begun_attributes(self):
         begun = {name: value for name, value in vars(self).items() if name.endswith("_")}
         for name in ("n_features_in_", "feature_names_in_"):
             begun.pop(name, None)
-        return begun | self._solved(statistics)
+        return begun
 
     def _solved(self, statistics):
         counts = statistics.weights
@@ -239,7 +215,7 @@ class NaiveBayes(SinglePass, Classifier, Model):
             "classes_": statistics.classes,
             "class_count_": counts,
             "class_log_prior_": self._log_prior(counts),
-            "_statistics_": tuple(statistics),
+            "_sums_": tuple(statistics),
         } | self._solve(statistics)
 
     def _statistics_of(self, X, y, sample_weight, begin):

@@ -221,7 +221,7 @@ def test_a_sample_is_uniform_and_has_every_class():
     rows = np.arange(1000.0)[:, None]
     counts = np.zeros(1000)
     for seed in range(400):
-        draw = Draw(50, seed, rows, kind="classifier")
+        draw = Draw(50, seed, rows, naive_bayes.GaussianNB)
         parts = [draw(i, rows[i * 100 :][:100], labels[i * 100 :][:100], None) for i in range(10)]
         sample = merged_in_tree(parts, draw.merge)
         assert set(sample.y) == {0, 7}

@@ -388,7 +388,7 @@ def test_a_rise_of_the_objective_is_shown_and_told():
         model.begin(rows())
         while model.needs_another_pass():
             model.update(model.partial_statistics(rows()))
-        model._close_passes(model.partial_statistics(rows()))
+        model.finish(model.partial_statistics(rows()))
     assert (np.diff(model.objective_trace_) > 1).any()
     assert model.objective_trace_[-1] == model.inertia_
 

@@ -61,15 +61,13 @@ def total_of(model, *arrays):
 
 def fitted_to_blocks(model, X, y=None, weight=None):
     """The fitted model, and the number of passes over the rows that were steps."""
-    model.begin(*(next(blocks(X, y, weight)) if model._start_rows == "block" else (X, y, weight)))
+    model.begin(*(next(blocks(X, y, weight)) if model.start_rows == "block" else (X, y, weight)))
     passes = 0
     while model.needs_another_pass():
         model.update(total_of(model, X, y, weight))
         passes += 1
         assert passes < 10_000
-    if hasattr(model, "_close_passes"):
-        last = getattr(model, "_closing_pass", False)
-        model._close_passes(total_of(model, X, y, weight) if last else None)
+    model.finish(total_of(model, X, y, weight) if model.needs_finishing_pass() else None)
     return model, passes
 
 
@@ -184,7 +182,7 @@ def test_gaussian_mixtures(kind, reg_covar, weighted):
     model = GaussianMixture(3, **given).begin(IRIS[:20])
     while model.needs_another_pass():
         model.update(total_of(model, IRIS, None, weight))
-    model._close_passes()
+    model.finish()
     assert model.converged_ and expected.n_iter_ > 3
     assert_same_fit(model, expected)
 
@@ -302,7 +300,7 @@ def test_categories_are_those_of_the_rows_that_a_fit_begins_with():
     X[-1, 3] = 7
     with pytest.raises(ValueError, match="column 3 of X holds 7, which .* begin with rows that"):
         total_of(CategoricalMixture(2, random_state=0).begin(X[:-1]), X)
-    rows = CategoricalMixture._representatives(X)
+    rows = CategoricalMixture.representatives(X)
     assert len(rows) < 40
     model = CategoricalMixture(2, random_state=0).begin(X[rows])
     for found, x in zip(model.categories_, X.T, strict=True):

@@ -385,7 +385,7 @@ def test_rows_that_change_from_pass_to_pass_are_told(closing):
     trace = model.log_likelihood_trace_
     with pytest.warns(ConvergenceWarning) as told:
         if closing:
-            model._close_passes(other)
+            model.finish(other)
         else:
             model.update(other)
     texts = [str(one.message) for one in told if "fell by" in str(one.message)]
@@ -395,14 +395,14 @@ def test_rows_that_change_from_pass_to_pass_are_told(closing):
     assert model.log_likelihood_trace_[-1] < trace[-1] - 0.5  # shown as it is
 
 
-def test_fits_to_blocks_may_converge_in_the_closing_pass():
+def test_fits_to_blocks_may_converge_in_the_finishing_pass():
     options = {"tol": 1e-5, "random_state": 0}
     whole = GaussianMixture(2, **options).fit(TWO)
     model = GaussianMixture(2, max_iter=whole.n_iter_ + 1, **options).begin(TWO)
     while model.needs_another_pass():
         model.update(model.partial_statistics(TWO))
-    assert not model.converged_ and model._closing_pass
-    model._close_passes(model.partial_statistics(TWO))
+    assert not model.converged_ and model.needs_finishing_pass()
+    model.finish(model.partial_statistics(TWO))
     assert model.converged_ and model.n_iter_ == whole.n_iter_
     assert_allclose(model.log_likelihood_trace_, whole.log_likelihood_trace_, rtol=1e-13)
     assert_allclose(model.means_, whole.means_, rtol=1e-12, atol=1e-12)

@@ -22,10 +22,9 @@ from mlcore.cluster.k_means.lloyd import objective
 from mlcore.cluster.k_means.origin_and_unit import Units, choose_units, shared_units
 from mlcore.cluster.k_means.row_sampler import RowSampler, random_rows
 from mlcore.cluster.k_means.seeding import k_means_plus_plus
-from mlcore.estimator.model import Clusterer, Model, Transformer, warn
-from mlcore.estimator.progress import CallbackSupport
-from mlcore.row_sums import RepeatedPasses, merged
-from mlcore.runtime.memory import require_memory
+from mlcore.model import Clusterer, Model, Transformer, warn
+from mlcore.progress import CallbackSupport
+from mlcore.row_sums import RowSums
 
 _INITS = "k-means++", "random"
 
@@ -135,7 +134,7 @@ class CenterModel(CallbackSupport, Transformer, Clusterer, Model):
         return centers
 
 
-class CentroidModel(RepeatedPasses, CenterModel):
+class CentroidModel(RowSums, CenterModel):
     """Clustering by the nearest of `cluster_centers_`, in Euclidean distance."""
 
     origin_: np.ndarray
@@ -253,21 +252,6 @@ class CentroidModel(RepeatedPasses, CenterModel):
             counts,
             self._in_range(float(units.back(objective(assignment, centers)))),
         )
-
-    def merge(self, a: Statistics, b: Statistics) -> Statistics:
-        """Return the statistics of the rows of `a` and `b` together.
-
-        Parameters
-        ----------
-        a, b : Statistics
-            Sums over different rows.
-
-        Returns
-        -------
-        statistics : Statistics
-            Their sums.
-        """
-        return merged(a, b)
 
     # ---- for subclasses
 

@@ -202,10 +202,15 @@ class KMeans(CentroidModel):
         )
         return self
 
-    def _start_over_blocks(self, total: Callable[[Any], Any], seed: int) -> None:
-        """Begin anew, if the first centres are drawn by k-means++, with all rows in mind.
+    def begin_over_blocks(self, total: Callable[[Any], Any], seed: int) -> None:
+        """Draw the centres anew among all rows, if `begin` has drawn them by k-means++.
 
-        `total` returns what a task gives for all blocks of rows, merged.
+        Parameters
+        ----------
+        total : callable
+            Returns what a task of `mlcore.blocks` gives for all blocks, merged.
+        seed : int
+            Of random numbers.
         """
         if isinstance(self.init, str) and self.init == "k-means++":
             offsets = start_over_blocks(self, total, seed)
@@ -244,13 +249,24 @@ class KMeans(CentroidModel):
             _rounding_=rounding_of_search(squares, d, offsets.dtype),
         )
 
-    @property
-    def _closing_pass(self):
-        """True if the centres are not yet those of the last sums: `inertia_` takes new ones."""
+    def needs_finishing_pass(self) -> bool:
+        """Return True if the last step moved the centres: `inertia_` is that of those before.
+
+        Returns
+        -------
+        needed : bool
+            Whether `finish` needs the sums over all rows.
+        """
         return self._shift_ > 0
 
-    def _close_passes(self, total: Statistics | None = None) -> None:
-        """End a fit by `update` as `fit` ends: with the objective of the last centres."""
+    def finish(self, total: Statistics | None = None) -> None:
+        """End a fit by `update` as `fit` ends: with the objective of the last centres.
+
+        Parameters
+        ----------
+        total : Statistics, optional
+            Sums over all rows, if `needs_finishing_pass`.
+        """
         trace, inertia = self.objective_trace_, self.inertia_ if total is None else total.objective
         if total is not None or self.n_iter_ == 1:
             trace = np.append(trace, inertia)

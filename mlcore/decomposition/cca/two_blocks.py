@@ -6,8 +6,9 @@ import numpy as np
 
 from mlcore.checks import as_samples, as_weights, scaled_weights
 from mlcore.checks.arrays import real_array
-from mlcore.estimator.model import Model
-from mlcore.numerics.scatter import (
+from mlcore.model import Model
+from mlcore.row_sums import OnePass
+from mlcore.scatter import (
     BeyondUnits,
     Scatter,
     in_larger_units,
@@ -43,7 +44,7 @@ class Blocks(NamedTuple):
         return None if self.weight is None else self.weight[rows]
 
 
-class TwoBlocks(SinglePass, Model):
+class TwoBlocks(OnePass, Model):
     """Model that follows from the scatter of X and Y; a subclass has `_solve` and parameters."""
 
     statistics_: tuple

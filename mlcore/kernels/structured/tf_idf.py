@@ -10,11 +10,11 @@ from mlcore._ext.kernels import tf_idf as _ext
 from mlcore.checks import as_bool, as_choice, as_weights
 from mlcore.checks.errors import peer_class
 from mlcore.checks.sparse import is_plain_csr
-from mlcore.estimator.mixins import FeaturewiseTransformer
-from mlcore.estimator.model import Model
-from mlcore.row_sums import SinglePass, merged
-from mlcore.runtime.memory import require_memory
-from mlcore.runtime.threads import effective_threads, pieces
+from mlcore.exceptions import peer_class
+from mlcore.mixins import FeaturewiseTransformer
+from mlcore.model import Model
+from mlcore.row_sums import OnePass
+from mlcore.threads import effective_threads, pieces
 
 _NORMS = {None: 0, "l2": 1, "l1": 2}
 _LOGS = 1 + np.log(np.maximum(np.arange(256.0), 1))  # of small counts
@@ -36,7 +36,7 @@ class DocumentCounts(NamedTuple):
     frequency: np.ndarray
 
 
-class TfidfTransformer(SinglePass, FeaturewiseTransformer, Model):
+class TfidfTransformer(OnePass, FeaturewiseTransformer, Model):
     r"""Weigh the counts of words in documents by how rare each word is.
 
     .. math:: x_w = \mathrm{tf}_w \, \mathrm{idf}_w, \qquad
@@ -136,27 +136,6 @@ class TfidfTransformer(SinglePass, FeaturewiseTransformer, Model):
         self._set_fitted(X, **state)
         return self
 
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Add documents to those of earlier calls, of `fit` too.
-
-        Parameters
-        ----------
-        X : array-like or sparse array of shape (n_samples, n_features)
-        y : ignored
-        sample_weight : array-like of shape (n_samples,), optional
-
-        Returns
-        -------
-        self
-            This model.
-        """
-        if "idf_" not in vars(self):
-            return self.fit(X, sample_weight=sample_weight)
-        more = self.partial_statistics(X, sample_weight=sample_weight)
-        weight = np.array([getattr(self, "total_weight_", 0.0)])  # `begin` sets none
-        before = DocumentCounts(weight, self.document_frequency_)
-        return self.update(self.merge(before, more))
-
     def begin(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Set the number of words from first documents, which do not count yet.
 
@@ -200,21 +179,6 @@ class TfidfTransformer(SinglePass, FeaturewiseTransformer, Model):
         self._check_parameters()
         return self._counts_of(X, sample_weight, reset=False)[1]
 
-    def merge(self, a: DocumentCounts, b: DocumentCounts) -> DocumentCounts:
-        """Return the sums over the documents of both.
-
-        Parameters
-        ----------
-        a, b : DocumentCounts
-            Sums over different rows.
-
-        Returns
-        -------
-        statistics : DocumentCounts
-            Their sums.
-        """
-        return merged(a, b)
-
     def update(self, statistics: DocumentCounts) -> Self:
         """Weigh the words by sums over all documents: the whole fit.
 
@@ -232,6 +196,14 @@ class TfidfTransformer(SinglePass, FeaturewiseTransformer, Model):
         self._check_fitted()
         self._update_state(self._state(statistics, self.idf_.dtype))
         return self
+
+    def _first_statistics(self, X, y, sample_weight):
+        return self.fit(X, sample_weight=sample_weight)._sums_so_far()  # by one reading
+
+    def _sums_so_far(self):
+        if "total_weight_" not in vars(self):
+            return None
+        return DocumentCounts(np.array([self.total_weight_]), self.document_frequency_)
 
     def _check_parameters(self):
         owner = type(self).__name__

@@ -13,14 +13,15 @@ from mlcore.linear_model.logistic.objective import NewtonSystem, Penalised
 from mlcore.linear_model.logistic.separation import separated
 from mlcore.linear_model.logistic.steps.lbfgs import inverse_product
 from mlcore.linear_model.logistic.steps.newton import ARMIJO, ROUNDING
-from mlcore.row_sums import RepeatedPasses
+from mlcore.model import Classifier, Model, warn
+from mlcore.row_sums import RowSums, without
 
 _PAIRS = 20  # of L-BFGS
 _SATURATED = 1e-10  # gradient, beyond which its part without curvature is no rounding
 _SLOW = 0.3  # factor of the decrement: near a minimum its square, without one exp(-1/2)
 
 
-class LogisticBlocks(RepeatedPasses, Classifier, Model):
+class LogisticBlocks(RowSums, Classifier, Model):
     """Base of a logistic regression whose steps follow from sums over rows: a `RowSums`."""
 
     C: float
@@ -36,7 +37,6 @@ class LogisticBlocks(RepeatedPasses, Classifier, Model):
     _line_: tuple | None  # where the steps are, where they go, and if it seems without end
     _gradient_: np.ndarray | None  # there, and the pairs of L-BFGS
     _pairs_: np.ndarray | None
-    _not_for_sums = "_line_", "_gradient_", "_pairs_"
     _stored = {
         "intercept_": "float c'",
         "_columns_": ("float64 f", "float64 f"),
@@ -55,6 +55,16 @@ class LogisticBlocks(RepeatedPasses, Classifier, Model):
     def _checked_parameters(self) -> dict[str, Any]:
         """Return the parameters, checked."""
         raise NotImplementedError
+
+    def for_workers(self) -> Self:
+        """Return the model that workers need for sums: without what stays in this process.
+
+        Returns
+        -------
+        model
+            This model, or a copy without what its next step is taken from.
+        """
+        return without(self, "callback", "_line_", "_gradient_", "_pairs_")
 
     def begin(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Set classes, shift and scale from `X` and `y`, and the coefficients to 0.

@@ -5,7 +5,8 @@ from typing import Any, Self
 import numpy as np
 
 from mlcore.linear_model.regression.rows import Frame
-from mlcore.numerics.scatter import (
+from mlcore.row_sums import OnePass
+from mlcore.scatter import (
     BeyondUnits,
     Scatter,
     in_larger_units,
@@ -16,7 +17,7 @@ from mlcore.numerics.scatter import (
 from mlcore.row_sums import SinglePass
 
 
-class LinearBlocks(SinglePass):
+class LinearBlocks(OnePass):
     """Mixin of LinearRegression: the methods of `RowSums`, and `partial_fit`."""
 
     _result = "coef_"

@@ -206,8 +206,18 @@ class CategoricalMixture(TakesMissing, DiscreteMixture):
             ) from None
 
     @staticmethod
-    def _representatives(X) -> np.ndarray:
-        """Return indices of rows that hold every value of each item: what `begin` must see."""
+    def representatives(X: Any) -> np.ndarray:
+        """Return rows of `X` that hold every value of each item, by their indices.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        rows : (n_representatives,) intp
+            What `begin` must see.
+        """
         columns = real_array(X, "X", missing=True).astype(np.float64).T
         return np.unique(np.concatenate([np.unique(x, return_index=True)[1] for x in columns]))
 

@@ -7,10 +7,10 @@ import numpy as np
 
 from mlcore.checks import as_random_state
 from mlcore.mixture.plsa.aspect_tables import PLSAStatistics, proportions
-from mlcore.row_sums import RepeatedPasses, merged
+from mlcore.row_sums import RowSums
 
 
-class DocumentBlocks(RepeatedPasses):
+class DocumentBlocks(RowSums):
     """Mixin of `PLSA`: the methods of `RowSums`."""
 
     def begin(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -64,21 +64,6 @@ class DocumentBlocks(RepeatedPasses):
             mean = tables.expect() + tables.log_prior_of_documents()
         return PLSAStatistics(tables.expected_counts(), mean * mass, mass)
 
-    def merge(self, a: PLSAStatistics, b: PLSAStatistics) -> PLSAStatistics:
-        """Return the sums over the documents of both.
-
-        Parameters
-        ----------
-        a, b : PLSAStatistics
-            Sums over different rows.
-
-        Returns
-        -------
-        statistics : PLSAStatistics
-            Their sums.
-        """
-        return merged(a, b)
-
     def update(self, statistics: PLSAStatistics) -> Self:
         """Replace components and weights by the proportions of the expected counts.
 
@@ -128,13 +113,24 @@ class DocumentBlocks(RepeatedPasses):
                 log_likelihood += alpha * float(np.log(self.components_, dtype=np.float64).sum())
         return float(log_likelihood / mass)
 
-    @property
-    def _closing_pass(self) -> bool:
-        """True if the objective of the components is not known yet."""
+    def needs_finishing_pass(self) -> bool:
+        """Return True if the objective of the last components is not known yet.
+
+        Returns
+        -------
+        needed : bool
+            Whether `finish` needs the sums over all rows.
+        """
         return not self.converged_
 
-    def _close_passes(self, total: Any = None) -> None:
-        """End a fit by `update` as `fit` ends: the order of components, and what it warns of."""
+    def finish(self, total: Any = None) -> None:
+        """End a fit by `update` as `fit` ends: the order of components, and its warnings.
+
+        Parameters
+        ----------
+        total : PLSAStatistics, optional
+            Sums over all rows, if `needs_finishing_pass`.
+        """
         state, trace = vars(self), self.log_likelihood_trace_
         end, n_iter = state.get("_end_"), self.n_iter_
         if total is not None and total.mass > 0:
