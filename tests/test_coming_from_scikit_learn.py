@@ -9,9 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.datasets import load_digits, load_iris
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn import decomposition as peer_decomposition
+from sklearn import discriminant_analysis as peer_discriminant
+from sklearn import kernel_ridge as peer_ridge
+from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import adjusted_rand_score, silhouette_samples
@@ -19,6 +22,9 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.preprocessing import KernelCenterer
 
 import mlcore
+from mlcore.decomposition import PCA, KernelPCA
+from mlcore.discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+from mlcore.kernel_ridge import KernelRidge
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "coming_from_scikit_learn.md").read_text(encoding="utf-8")
@@ -241,8 +247,9 @@ def test_what_is_called_the_same_is_the_same(name):
 
 def test_linear_discriminants_have_the_same_posteriors():
     X, y = load_iris(return_X_y=True)
-    found = mlcore.discriminant.LinearDiscriminantAnalysis().fit(X, y).predict_proba(X)
-    assert_allclose(found, LinearDiscriminantAnalysis().fit(X, y).predict_proba(X), atol=1e-9)
+    found = LinearDiscriminantAnalysis().fit(X, y).predict_proba(X)
+    peer = peer_discriminant.LinearDiscriminantAnalysis().fit(X, y)
+    assert_allclose(found, peer.predict_proba(X), atol=1e-9)
 
 
 def test_naive_bayes_by_parts_is_the_whole_fit_as_its_guide_says():
@@ -258,3 +265,106 @@ def test_naive_bayes_by_parts_is_the_whole_fit_as_its_guide_says():
         else:
             assert_allclose(parts.theta_, whole.theta_, rtol=1e-14)
             assert_allclose(parts.var_, whole.var_, rtol=1e-12)
+
+
+# ---- rows that say in what the results are the same
+
+WINE, CULTIVAR = load_wine(return_X_y=True)
+EVERY = slice(None, None, 2)
+PRIORS = [0.2, 0.3, 0.5]
+
+
+def rows_of(family):
+    """The mlcore name and the remark of each row that claims the same results."""
+    part = SIDE_BY_SIDE.split(f"**`mlcore.{family}`**")[1].split("\n| **")[0]
+    lines = [line.split(" | ") for line in part.splitlines()[1:] if line.startswith("| `")]
+    return {re.search(r"`(\w+)`", row[1])[1]: row[-1] for row in lines if "the same" in row[-1]}
+
+
+def assert_equal_columns(found, expected, rtol):
+    """Up to the signs of the columns."""
+    expected = expected * np.sign((found * expected).sum(axis=0))
+    assert_allclose(found, expected, rtol=rtol, atol=rtol * np.abs(expected).max())
+
+
+def the_same_components():
+    peer = peer_decomposition.PCA(3).fit(WINE)
+    model = PCA(3).fit(WINE)
+    assert_equal_columns(model.components_.T, peer.components_.T, 1e-8)
+    assert_equal_columns(model.transform(WINE), peer.transform(WINE), 1e-8)
+    assert_allclose(model.explained_variance_, peer.explained_variance_, rtol=1e-9)
+    assert_allclose(model.explained_variance_ratio_, peer.explained_variance_ratio_, rtol=1e-9)
+    assert_allclose(model.score(WINE), peer.score(WINE), rtol=1e-9)
+
+
+def the_same_kernel_components():
+    how = {"kernel": "rbf", "gamma": 1e-5}
+    peer = peer_decomposition.KernelPCA(3, **how).fit(WINE[EVERY])
+    model = KernelPCA(3, **how).fit(WINE[EVERY])
+    assert_equal_columns(model.transform(WINE), peer.transform(WINE), 1e-6)
+    assert_allclose(model.eigenvalues_, peer.eigenvalues_, rtol=1e-9)
+
+
+def the_same_posteriors_of_lda():
+    for priors in (None, PRIORS):
+        peer = peer_discriminant.LinearDiscriminantAnalysis(priors=priors).fit(
+            WINE[EVERY], CULTIVAR[EVERY]
+        )
+        model = LinearDiscriminantAnalysis(priors=priors).fit(WINE[EVERY], CULTIVAR[EVERY])
+        assert_allclose(model.predict_proba(WINE), peer.predict_proba(WINE), atol=1e-9)
+        ratios = peer.explained_variance_ratio_
+        assert_allclose(model.explained_variance_ratio_, ratios, rtol=1e-9)
+        assert_equal_columns(model.transform(WINE), peer.transform(WINE), 1e-8)
+
+
+def the_same_posteriors_of_qda():
+    """Equal with `unbiased=False` since scikit-learn 1.9, before it as by default."""
+    by_n = tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 9)
+    for how in ({}, {"priors": PRIORS}, {"reg_param": 0.1}):
+        peer = (
+            peer_discriminant.QuadraticDiscriminantAnalysis(**how)
+            .fit(WINE, CULTIVAR)
+            .predict_proba(WINE)
+        )
+        found = [
+            QuadraticDiscriminantAnalysis(unbiased=unbiased, **how)
+            .fit(WINE, CULTIVAR)
+            .predict_proba(WINE)
+            for unbiased in (not by_n, by_n)
+        ]
+        assert_allclose(found[0], peer, atol=1e-9)
+        assert np.abs(found[1] - peer).max() > 1e-6
+
+
+def the_same_function():
+    y = WINE[:, 0] + CULTIVAR
+    for how in ({"alpha": 0.5}, {"kernel": "rbf", "gamma": 1e-4, "alpha": 0.1}):
+        peer = peer_ridge.KernelRidge(**how).fit(
+            WINE[EVERY], y[EVERY], sample_weight=1.0 + CULTIVAR[EVERY]
+        )
+        model = KernelRidge(**how).fit(WINE[EVERY], y[EVERY], sample_weight=1.0 + CULTIVAR[EVERY])
+        assert_allclose(model.predict(WINE), peer.predict(WINE), rtol=1e-6)
+
+
+THE_SAME = {
+    "PCA": the_same_components,
+    "KernelPCA": the_same_kernel_components,
+    "LinearDiscriminantAnalysis": the_same_posteriors_of_lda,
+    "QuadraticDiscriminantAnalysis": the_same_posteriors_of_qda,
+    "KernelRidge": the_same_function,
+}
+
+
+@pytest.mark.parametrize("name", THE_SAME)
+def test_what_is_the_same_is_equal(name):
+    THE_SAME[name]()
+
+
+def test_every_row_that_says_the_same_is_compared():
+    said = {
+        name
+        for family in ("decomposition", "discriminant", "kernel_ridge")
+        for name in rows_of(family)
+    }
+    assert said == set(THE_SAME)
+    assert "`unbiased=False`" in rows_of("discriminant")["QuadraticDiscriminantAnalysis"]

@@ -4,8 +4,8 @@
     python tools/coming_from_scikit_learn.py --write    put them into the page
 
 Classes of the same name are compared by their constructors, by what a fit to the irises sets, and
-by their methods. What to do about scikit-learn's names stands in mlcore.estimator.peer_parameters
-and, for attributes and other defaults, here.
+by their methods. What to do about scikit-learn's parameters stands on the classes of mlcore, for
+attributes and other defaults here.
 """
 
 import argparse
@@ -39,8 +39,8 @@ from mlcore import (
     svm,
 )
 from mlcore.datasets import load_iris
-from mlcore.estimator.model import Model
-from mlcore.estimator.peer_parameters import instead_of
+from mlcore.model import Model
+from mlcore.row_sums import RowSums
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "coming_from_scikit_learn.md"
 START, END = "<!-- tables of scikit-learn {} -->", "<!-- end of tables -->"
@@ -162,7 +162,7 @@ def _tables() -> str:
     for name, pair in pairs().items():
         mine, other = parameters(pair.ours), parameters(pair.theirs)
         for parameter in [p for p in other if p not in mine]:
-            gone.append((name, code([parameter]), str(instead_of(pair.ours, parameter))))
+            gone.append((name, code([parameter]), str(pair.ours._instead_of(parameter))))
         for parameter in [p for p in other if p in mine and other[p] != mine[p]]:
             values = code([repr(other[parameter])]), code([repr(mine[parameter])])
             defaults.append(
@@ -172,7 +172,10 @@ def _tables() -> str:
         for attribute in sorted(theirs - ours):
             renamed.append((name, code([attribute]), ATTRIBUTES.get(attribute, "")))
         more = sorted(mine.keys() - other), sorted(ours - theirs)
-        added.append((name, *map(code, (*more, sorted(methods(pair.ours) - methods(pair.theirs))))))
+        own = methods(pair.ours) - methods(pair.theirs)
+        sums = ["those of `RowSums`"] * issubclass(pair.ours, RowSums)
+        own -= methods(RowSums) if sums else set()
+        added.append((name, *map(code, more), ", ".join([code(sorted(own))] * bool(own) + sums)))
     lines = [START.format(release()), "", "Parameters that only scikit-learn has:", ""]
     lines += table("class | parameter | what to do", gone)
     lines += ["", "Defaults that differ:", ""]

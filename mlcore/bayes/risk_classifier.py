@@ -70,6 +70,8 @@ class RiskClassifier(Classifier, Model):
     loss_: np.ndarray
     _stored = {"estimator_": "model", "actions_": "labels a", "loss_": "float64 c a"}
 
+    _no_blocks = "its tables are in memory"
+
     def __init__(self, estimator: Any, loss: Any = None, actions: Any = None) -> None:
         self.estimator = estimator
         self.loss = loss

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse as sp
 
+from mlcore.blocks.as_blocks import as_blocks
 from mlcore.blocks.rounds import Calls, Workers
-from mlcore.blocks.sequence import as_blocks
 from mlcore.blocks.workers import workers_of
 
 

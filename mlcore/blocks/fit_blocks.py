@@ -6,13 +6,13 @@ from typing import Any, TypeVar
 import numpy as np
 
 from mlcore.blocks.apply_blocks import predict_blocks
+from mlcore.blocks.as_blocks import as_blocks
 from mlcore.blocks.block_error import BlockError
 from mlcore.blocks.checkpoint import Checkpoint
 from mlcore.blocks.readings import Readings
 from mlcore.blocks.rounds import Sums, n_rows_of, read
 from mlcore.blocks.sample import Draw, rows_of
-from mlcore.blocks.sequence import Blocks, as_blocks
-from mlcore.blocks.without_blocks import reason
+from mlcore.blocks.sequence import Blocks
 from mlcore.blocks.workers import workers_of
 from mlcore.checks import as_bool, as_random_state, as_real
 from mlcore.mixins import Classifier
@@ -105,7 +105,9 @@ def fit_blocks(
     True
     """
     if not isinstance(model, RowSums):
-        raise TypeError(reason(model))
+        raise TypeError(
+            f"model: {type(model).__name__} cannot be fitted to blocks: {_why_not(model)}."
+        )
     blocks = as_blocks(blocks)
     as_bool(labels, "labels")
     as_real(checkpoint_seconds, "checkpoint_seconds", at_least=0)
@@ -136,6 +138,12 @@ def fit_blocks(
         labelled = {"labels_": predict_blocks(fitted, blocks, executor=workers)} if labels else {}
     _commit(model, vars(fitted) | labelled)
     return model
+
+
+def _why_not(model):
+    if isinstance(model, Model):
+        return model._no_blocks
+    return "it lacks begin, partial_statistics, merge or update (mlcore.row_sums.RowSums)"
 
 
 def _step_until_done(work: RowSums, fitted, readings, progress, file):

@@ -1,10 +1,7 @@
-"""Blocks of rows: what each of them is, and what users may give for a sequence of them."""
+"""Blocks of rows, and the sequence of them."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from os import PathLike
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
-
-from scipy import sparse as sp
 
 
 class Block:
@@ -91,41 +88,6 @@ class Blocks(Sequence):
         return iter(self._blocks)
 
 
-def as_blocks(blocks: Any) -> Blocks:
-    """Return the blocks that a user means.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If they are none, or there is none.
-    """
-    from mlcore.blocks.parquet_blocks import parquet_blocks
-    from mlcore.blocks.row_blocks import row_blocks
-
-    if isinstance(blocks, Blocks):
-        found = blocks
-    elif (
-        isinstance(blocks, (str, PathLike))
-        or library_of(blocks) == "pyarrow"
-        and hasattr(blocks, "get_fragments")
-    ):
-        found = parquet_blocks(blocks)
-    elif isinstance(blocks, (list, tuple)):
-        found = Blocks(_of_item(item, i) for i, item in enumerate(blocks))
-    elif len(getattr(blocks, "shape", ())) == 2 or sp.issparse(blocks):
-        found = row_blocks(blocks)
-    else:
-        how = " Blocks are read several times: give a list." if isinstance(blocks, Iterator) else ""
-        raise TypeError(
-            f"blocks is of type {type(blocks).__name__}, but must be what row_blocks or "
-            "parquet_blocks return, an array or table of two dimensions, a list of blocks, or a "
-            f"path of Parquet files.{how}"
-        )
-    if not len(found):
-        raise ValueError("blocks has no block, but at least one is needed.")
-    return found
-
-
 def _all_three(rows):
     if not isinstance(rows, tuple):
         return rows, None, None
@@ -137,17 +99,3 @@ def _all_three(rows):
 def library_of(value: Any) -> str:
     """Return the name of the package that a value's type is of."""
     return type(value).__module__.partition(".")[0]
-
-
-def _of_item(item: Any, number: int) -> Block:
-    name = f"item {number} of the list"
-    if library_of(item) == "dask" and hasattr(item, "dask"):
-        return Delayed((item,), name)
-    X: Any = item[0] if isinstance(item, tuple) and item else item
-    read: Callable[[], Any] | None = item if callable(item) else None
-    if read is None and isinstance(X, (str, bytes, int, float)):
-        raise TypeError(
-            f"blocks[{number}] is of type {type(item).__name__}, but must be X, a tuple (X, y) or "
-            "(X, y, sample_weight), or a callable that returns one of these."
-        )
-    return Given(item, name)

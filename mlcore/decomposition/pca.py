@@ -199,6 +199,11 @@ class PCA(ScatterOfBlocks, NormalDensity, OrthogonalProjection, Model):
         "_noise_": "float",
     }
 
+    _instead = {
+        "copy": "drop it: X is never changed",
+        "n_oversamples": "use tol=: Lanczos goes on until its residuals are that small",
+    }
+
     def __init__(
         self,
         n_components: int | float | str | None = None,

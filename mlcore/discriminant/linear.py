@@ -150,6 +150,11 @@ class LinearDiscriminantAnalysis(LinearDiagnostics, Transformer, ClassBlocks):
         "_offsets_": "float64 c f",
     }
 
+    _instead = {
+        "covariance_estimator": 'use shrinkage="auto", "oas" or a number',
+        "store_covariance": "drop it: covariance_ is always there",
+    }
+
     def __init__(
         self,
         *,

@@ -132,6 +132,13 @@ class QuadraticDiscriminantAnalysis(ClassBlocks):
         "_rounding_": "float64 c",
     }
 
+    _instead = {
+        "covariance_estimator": 'use shrinkage="auto", "oas" or a number',
+        "solver": "drop it: there is one way, which takes reg_param, pooling and shrinkage",
+        "store_covariance": "drop it: covariances_ is always there",
+        "tol": "drop it: a covariance is of full rank if rounding cannot hide that it is not",
+    }
+
     def __init__(
         self,
         *,

@@ -9,7 +9,7 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -24,9 +24,7 @@ from mlcore.checks.errors import (
     peer_class,
     warn,
 )
-from mlcore.checks.feature_names import check_column_names, column_names
-from mlcore.estimator.mixins import Classifier, Clusterer, OutlierDetector, Regressor, Transformer
-from mlcore.estimator.peer_parameters import instead_of
+from mlcore.mixins import Classifier, Clusterer, OutlierDetector, Regressor, Transformer
 
 __all__ = [
     "Classifier",
@@ -61,6 +59,11 @@ class Model:
 
     _kind: ClassVar[str | None] = None  # scikit-learn's estimator type
     _tags: ClassVar[dict[str, Any]] = {}  # dotted name of a scikit-learn tag -> value
+    _no_blocks: ClassVar[str] = "its fit is no sum over rows"  # or another reason
+    # What to do about parameters that scikit-learn's class has, or had, and this one has not.
+    _instead: ClassVar[dict[str, str]] = {
+        "n_jobs": "drop it: threads are as many as OMP_NUM_THREADS or threadpoolctl say",
+    }
 
     # Fitted attributes are declared, here and in each model, for type checkers and editors, and in
     # `_stored` for files: `mlcore.estimator.persistence.declared`.
@@ -78,7 +81,7 @@ class Model:
 
     def __new__(cls, *_: Any, **params: Any) -> Self:
         for name in params:
-            instead = instead_of(cls, name)
+            instead = cls._instead_of(name)
             if instead is not None and name not in cls._defaults():
                 raise TypeError(
                     f"{cls.__name__} got an unexpected keyword argument {name!r}: {instead}."
@@ -95,6 +98,13 @@ class Model:
             return {}
         parameters = inspect.signature(cls.__init__).parameters
         return {name: parameters[name].default for name in sorted(parameters) if name != "self"}
+
+    @classmethod
+    @lru_cache(1024)  # a constructor asks for each of its arguments
+    def _instead_of(cls, name: str) -> str | None:
+        """Return the advice for a parameter of scikit-learn, None if there is none."""
+        tables = [vars(base).get("_instead", {}) for base in cls.__mro__]
+        return next((table[name] for table in tables if name in table), None)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name; with `deep`, nested models' too, as a__b.
@@ -138,7 +148,7 @@ class Model:
         for name, value in params.items():
             head, inside, tail = name.partition("__")
             if head not in valid:
-                instead = instead_of(type(self), head)
+                instead = self._instead_of(head)
                 raise ValueError(
                     f"Invalid parameter {head!r} for estimator {self}"
                     f"{'' if instead is None else f': {instead}'}. "

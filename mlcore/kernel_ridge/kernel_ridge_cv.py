@@ -89,6 +89,17 @@ class KernelRidgeCV(RidgeModel):
         "best_criterion_": "float | float64 q",
     }
 
+    _instead = {
+        "alpha": "use alphas=[...]",
+        "gamma": "use gammas=[...]",
+        "scoring": 'use criterion="loo", "gcv" or "likelihood"',
+        "cv": "drop it: leave-one-out errors are exact, and cost no refits",
+        "gcv_mode": "drop it: eigenvectors or factors are taken, as is quicker",
+        "store_cv_results": "drop it: criterion_values_ holds them always",
+        "alpha_per_target": "drop it: each target always has its own alpha",
+        "param_grid": "use alphas=[...] and gammas=[...]",
+    }
+
     def __init__(
         self,
         alphas: Any = None,

@@ -117,6 +117,11 @@ class RidgeModel(Diagnostics, Regressor, KernelModel):
         "sample_weight_": "float64 m",
     }
 
+    _no_blocks = 'blocks need its solver="nystroem"'
+    _instead = {
+        "kernel_params": "give a function of your own with its parameters bound",
+    }
+
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Return f(x) + b for each row of `X`, in the precision of the samples of the fit.
 

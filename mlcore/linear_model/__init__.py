@@ -27,5 +27,15 @@ def __dir__() -> list[str]:
     return __all__
 
 
+# Classes of scikit-learn that this family does not have.
+_INSTEAD = {
+    "LogisticRegressionCV": "use LogisticRegression in scikit-learn's GridSearchCV",
+    "Ridge": "use LinearRegression(alpha=...)",
+    "RidgeCV": "use LinearRegression().fit(X, y).path(alphas), of which the least gcv is best",
+}
+
+
 def __getattr__(name: str) -> None:
-    refuse_class(__name__, name)
+    if name in _INSTEAD:  # `from ... import` shows the text of no other error than this one
+        raise ImportError(f"{__name__} has no {name}: {_INSTEAD[name]}.", name=name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -45,6 +45,10 @@ class Mixture(CallbackSupport, RowSums, KeepsFirstRows, Prediction):
         "_ties_": ("float64 tied? f", "float64 tied?"),
     }
 
+    _instead = {
+        "verbose_interval": "drop it: verbose=1 prints a line a second, verbose=2 every step",
+    }
+
     def _check_loaded(self):
         """Refuse parameters of a fit over blocks that are not like those of the mixture."""
         for name in ("_kept_", "_end_"):

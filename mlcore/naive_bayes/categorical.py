@@ -115,6 +115,10 @@ class CategoricalNB(NaiveBayes):
         "_sums_": ("labels c", "float64 c", ["f", "labels m[]"], ["f", "float64 c m[]"]),
     }
 
+    _instead = {
+        "min_categories": 'use unseen="reserve"',
+    }
+
     def __init__(
         self,
         *,

@@ -69,6 +69,14 @@ class Discretizer(FeaturewiseTransformer, Model):
     n_bins_: np.ndarray
     _stored = {"edges_": ["f", "increasing m[]?"], "n_bins_": "int f"}
 
+    _instead = {
+        "encode": "drop it: codes are whole numbers, which sklearn's OneHotEncoder takes further",
+        "quantile_method": "drop it: edges are the averaged_inverted_cdf",
+        "dtype": "drop it: codes are float64, as NaN is one of them",
+        "subsample": "drop it: all rows count",
+        "random_state": "drop it: nothing is drawn at random",
+    }
+
     def __init__(
         self,
         *,

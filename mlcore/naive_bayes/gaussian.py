@@ -109,6 +109,10 @@ class GaussianNB(NaiveBayes):
         "_sums_": ("|", (*_SUMS, "int f"), _SUMS),  # of 0.2
     }
 
+    _instead = {
+        "priors": "use class_prior=",
+    }
+
     def __init__(
         self,
         *,

@@ -45,6 +45,10 @@ class NaiveBayes(OnePassOfClasses, Classifier, Model):
     _sums_check: ClassVar[bool] = False  # the loop that adds CSR rows checks them too
     _stored = {"class_count_": "float64 c", "class_log_prior_": "float64 c"}
 
+    _instead = {
+        "force_alpha": "drop it: alpha is taken as it is, 0 too",
+    }
+
     # ---- what a model asks for
 
     def _check_parameters(self) -> None:

@@ -35,6 +35,8 @@ class OnlineLearner(Model):
     _total: ClassVar[str] = "loss_"  # the attribute with the sum of all losses
     _stored = {"n_rounds_": "count"}
 
+    _no_blocks = "it learns row by row, in their order: use partial_fit or update"
+
     def fit(self, X: Any, y: Any) -> Self:
         """Forget all earlier rounds, then learn from these in their order.
 

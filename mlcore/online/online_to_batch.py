@@ -73,6 +73,8 @@ class OnlineToBatch(Model):
     losses_: np.ndarray
     _stored = {"hypothesis_": "model", "n_rounds_": "count", "losses_": "float64 r"}
 
+    _no_blocks = "it learns row by row, in their order: use partial_fit or update"
+
     def __init__(
         self,
         learner: Any,

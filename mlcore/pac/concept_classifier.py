@@ -25,6 +25,8 @@ class ConceptClassifier(Classifier, Model):
     positive: Any
     _stored = {"classes_": "labels 2", "training_errors_": "count", "n_samples_": "count"}
 
+    _no_blocks = "it learns from labelled examples one after the other: use partial_fit or fit"
+
     def _learned(self, X: np.ndarray, positive: np.ndarray) -> dict[str, Any]:
         """Return the attributes of the concept from samples and which of them are positive."""
         raise NotImplementedError

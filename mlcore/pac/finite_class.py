@@ -82,6 +82,8 @@ class FiniteClassLearner(Classifier, Model):
         "n_samples_": "count",
     }
 
+    _no_blocks = "it learns from labelled examples one after the other: use partial_fit or fit"
+
     def __init__(self, hypotheses: Sequence[Callable[[Any], Any]], log_prior: Any = None) -> None:
         self.hypotheses = hypotheses
         self.log_prior = log_prior

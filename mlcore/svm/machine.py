@@ -79,6 +79,14 @@ class KernelMachine(CallbackSupport, KernelModel):
         "fit_status_": "int",
     }
 
+    _no_blocks = (
+        "its dual problem compares all pairs of rows: "
+        'see cache_size, or use KernelRidge(solver="nystroem") or LogisticRegression'
+    )
+    _instead = {
+        "shrinking": "drop it: it changes how LIBSVM gets to the solution, not the solution",
+    }
+
     # ---- validation
 
     def _formulation(self) -> Formulation:

@@ -81,6 +81,10 @@ class OneClassSVM(OutlierDetector, SingleProblemMachine):
     margin_: float
     _stored = {"offset_": "float", "margin_": "float"}
 
+    _instead = {
+        "random_state": "drop it: nothing is drawn at random",
+    }
+
     def __init__(
         self,
         *,

@@ -20,7 +20,7 @@ from numpy.testing import assert_array_equal
 from scipy import sparse as sp
 
 from mlcore.blocks import Blocks, fit_blocks, row_blocks
-from mlcore.blocks.sequence import as_blocks
+from mlcore.blocks.as_blocks import as_blocks
 from mlcore.decomposition import PCA
 
 rng = np.random.default_rng(0)

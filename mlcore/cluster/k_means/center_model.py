@@ -66,6 +66,12 @@ class CenterModel(CallbackSupport, Transformer, Clusterer, Model):
         "converged_": "bool",
     }
 
+    _instead = {
+        "copy_x": "drop it: X is never changed",
+        "algorithm": "drop it: bounds skip work where that pays, and labels are as without them",
+        "precompute_distances": "drop it: distances are computed block by block",
+    }
+
     def _n_out(self):
         return len(self.cluster_centers_)
 

@@ -73,6 +73,8 @@ class KMedians(CenterModel):
     objective_trace_: np.ndarray
     _stored = {"objective_trace_": "float64 t?"}
 
+    _no_blocks = "medians are no sums over rows"
+
     def __init__(
         self,
         n_clusters: int = 8,

@@ -86,6 +86,12 @@ class MiniBatchKMeans(KeepsFirstRows, CentroidModel):
     _course_: tuple[float, float, int]  # smoothed objective, the least, steps since then
     _stored = {"counts_": "float64 k", "n_steps_": "count", "_course_": ("float", "float", "int")}
 
+    _instead = {
+        "compute_labels": "drop it: fit always sets labels_; partial_fit never does",
+        "init_size": "drop it: seeds are drawn from all samples",
+        "reassignment_ratio": "drop it: a centre that stays without samples begins anew",
+    }
+
     def __init__(
         self,
         n_clusters: int = 8,

@@ -144,6 +144,8 @@ class KMedoids(CallbackSupport, Transformer, Clusterer, Model):
         "converged_": "bool",
     }
 
+    _no_blocks = "it compares all pairs of rows"
+
     def __init__(
         self,
         n_clusters: int = 8,

@@ -162,6 +162,8 @@ class KernelKMeans(CallbackSupport, Clusterer, KernelModel):
             state.setdefault("origin_", None)
         return super()._from_older_state(state)
 
+    _no_blocks = "its Gram matrix is of all pairs of rows"
+
     def __init__(
         self,
         n_clusters: int = 8,

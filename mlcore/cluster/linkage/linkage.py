@@ -149,6 +149,14 @@ class AgglomerativeClustering(CallbackSupport, Clusterer, Model):
         "distance_threshold_": "none | float",
     }
 
+    _no_blocks = "it compares all pairs of rows"
+    _instead = {
+        "affinity": "use metric=",
+        "compute_full_tree": "drop it: linkage_matrix_ always holds all merges",
+        "memory": "drop it: scipy.cluster.hierarchy.fcluster cuts linkage_matrix_ again",
+        "pooling_func": "use linkage=",
+    }
+
     def __init__(
         self,
         n_clusters: int | None = 2,

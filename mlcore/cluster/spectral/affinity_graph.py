@@ -84,6 +84,8 @@ class AffinityClusterer(Clusterer, Model):
         "converged_": "bool",
     }
 
+    _no_blocks = "its affinity matrix is of all pairs of rows"
+
     @property
     def _precomputed(self) -> bool:
         return isinstance(self.affinity, str) and self.affinity == "precomputed"

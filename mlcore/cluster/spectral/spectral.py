@@ -175,6 +175,10 @@ class SpectralClustering(CallbackSupport, AffinityClusterer):
         "objective_bound_": "float",
     }
 
+    _instead = {
+        "eigen_tol": "use tol=",
+    }
+
     def __init__(
         self,
         n_clusters: int = 8,

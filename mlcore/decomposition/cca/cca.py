@@ -167,6 +167,12 @@ class CCA(Transformer, Regressor, TwoBlocks):
         "total_weight_": "float",
     }
 
+    _instead = {
+        "max_iter": "drop it: all pairs are computed at once, without iteration",
+        "tol": "drop it: all pairs are computed at once, without iteration",
+        "copy": "drop it: X and y are never changed",
+    }
+
     def __init__(
         self,
         n_components: int = 2,

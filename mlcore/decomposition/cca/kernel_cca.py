@@ -163,6 +163,8 @@ class KernelCCA(Transformer, KernelModel):
         "Y_fit_": "rows n q",
     }
 
+    _no_blocks = "its Gram matrices are of all pairs of rows"
+
     def __init__(
         self,
         n_components: int = 2,

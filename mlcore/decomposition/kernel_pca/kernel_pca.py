@@ -238,6 +238,13 @@ class KernelPCA(PreImages, Transformer, KernelModel):
         "inverse_intercept_": "float64 f",
     }
 
+    _no_blocks = "its Gram matrix is of all pairs of rows"
+    _instead = {
+        "kernel_params": "give a function of your own with its parameters bound",
+        "iterated_power": "use tol=: Lanczos goes on until its residuals are that small",
+        "copy_X": "drop it: X is never changed, and X_fit_ is a copy",
+    }
+
     def __init__(
         self,
         n_components: int | None = None,

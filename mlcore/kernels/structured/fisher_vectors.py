@@ -96,6 +96,8 @@ class FisherVectors(Transformer, Model):
     dtype_: str
     _stored = {"mixture_": "model", "whitening_": "none | float64 v v", "dtype_": "text"}
 
+    _no_blocks = "fit its mixture to blocks"
+
     def __init__(
         self,
         mixture: Any,

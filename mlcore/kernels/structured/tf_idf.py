@@ -100,6 +100,12 @@ class TfidfTransformer(OnePass, FeaturewiseTransformer, Model):
     total_weight_: float
     _stored = {"idf_": "float f", "document_frequency_": "float64 f", "total_weight_": "float"}
 
+    _instead = {
+        "smooth_idf": 'use idf="smooth", or "plain" for False',
+        "sublinear_tf": "use sublinear=",
+        "use_idf": "use idf=None for False",
+    }
+
     def __init__(
         self, *, norm: str | None = "l2", idf: str | None = "smooth", sublinear: bool = False
     ) -> None:

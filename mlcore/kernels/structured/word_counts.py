@@ -78,6 +78,25 @@ class WordCounts(Transformer, Model):
     document_frequency_: np.ndarray
     _stored = {"vocabulary_": "labels v", "document_frequency_": "int v"}
 
+    _no_blocks = "it has nothing to fit: use its transform on each block"
+    _instead = {
+        "analyzer": "give lists of words as texts: they are counted as they are",
+        "binary": "use (counts > 0) of the result",
+        "decode_error": "give str: bytes.decode(errors=...)",
+        "dtype": "drop it: counts are float64",
+        "encoding": "give str: bytes.decode(encoding)",
+        "input": "give the texts themselves",
+        "max_df": "choose columns by document_frequency_",
+        "max_features": "choose columns by document_frequency_, or use min_df=",
+        "ngram_range": "use ngrams=",
+        "preprocessor": "give texts that have been prepared",
+        "stop_words": "give lists of words without them as texts; idf weighs common words down",
+        "strip_accents": "give texts without them, by unicodedata.normalize",
+        "token_pattern": "use pattern=",
+        "tokenizer": "give lists of words as texts: they are counted as they are",
+        "vocabulary": "choose columns by vocabulary_",
+    }
+
     def __init__(
         self,
         *,

@@ -175,6 +175,13 @@ class LogisticRegression(CallbackSupport, SparseCoefficients, LogisticDiagnostic
         "_has_offset_": "bool",
     }
 
+    _instead = {
+        "dual": "drop it: every solver shows its duality gap, in duality_gap_",
+        "intercept_scaling": "drop it: intercepts are not penalised",
+        "multi_class": "drop it: several classes are one softmax",
+        "penalty": "use l1_ratio=0 for l2, 1 for l1, a share for elasticnet, C=numpy.inf for None",
+    }
+
     def __init__(
         self,
         *,

@@ -65,6 +65,8 @@ class PerceptronClassifier(Classifier):
         "intercept_": "float64 c'",
     }
 
+    _no_blocks = "it learns row by row, in their order: use partial_fit"
+
     def _settings(self) -> Settings:
         owner = type(self).__name__
         tol = self.tol

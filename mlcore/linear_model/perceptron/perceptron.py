@@ -115,6 +115,19 @@ class Perceptron(PerceptronClassifier, Model):
         "_offset_lag_": "float64 c'",
     }
 
+    _instead = {
+        "alpha": "drop it: there is no penalty",
+        "class_weight": "drop it: rounds count mistakes, which have no weights",
+        "early_stopping": "use tol=",
+        "eta0": "drop it: a factor of all weights changes no prediction",
+        "l1_ratio": "drop it: there is no penalty",
+        "n_iter_no_change": "drop it: it is 5",
+        "penalty": "drop it: the bound on the mistakes holds without one",
+        "validation_fraction": "use tol=",
+        "verbose": "read mistake_trace_",
+        "warm_start": "use partial_fit",
+    }
+
     def __init__(
         self,
         *,

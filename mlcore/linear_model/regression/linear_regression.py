@@ -165,6 +165,13 @@ class LinearRegression(LinearDiagnostics, LinearBlocks, WidrowHoff, Regressor, M
         "_statistics": ("float", "float64 f+q", "float64 f+q f+q"),
     }
 
+    _instead = {
+        "normalize": "drop it: coefficients do not depend on the units of X, but with alpha > 0",
+        "copy_X": "drop it: X is never changed",
+        "tol": "drop it: the solution is exact to rounding, also of sparse data",
+        "positive": "drop it: coefficients of any sign; scipy.optimize.nnls has those at least 0",
+    }
+
     def __init__(
         self,
         *,

@@ -97,6 +97,14 @@ class SVCCV(SupportVectorClassifier):
         "cv_results_": {"...": "float64 g | int g"},
     }
 
+    _instead = {
+        "param_grid": "use Cs=[...] and gammas=[...]",
+        "estimator": "drop it: the machine is an SVC, and the best is fitted again to all samples",
+        "refit": "drop it: the machine is an SVC, and the best is fitted again to all samples",
+        "probability": "fit SVC(C=search.C_, gamma=search.gamma_, probability=True)",
+        "random_state": "drop it: nothing is drawn at random; give shuffled folds as cv",
+    }
+
     def __init__(
         self,
         *,
