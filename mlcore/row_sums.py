@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 
 from mlcore.checks import declared_classes
-from mlcore.scatter import BeyondUnits
+from mlcore.numerics.scatter import BeyondUnits
 
 __all__ = ["RowSums", "merged"]
 

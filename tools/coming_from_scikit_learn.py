@@ -39,7 +39,7 @@ from mlcore import (
     svm,
 )
 from mlcore.datasets import load_iris
-from mlcore.model import Model
+from mlcore.estimator.model import Model
 from mlcore.row_sums import RowSums
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "coming_from_scikit_learn.md"

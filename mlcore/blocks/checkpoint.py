@@ -13,8 +13,8 @@ from scipy import sparse as sp
 from mlcore.blocks.readings import Readings, digest
 from mlcore.checks.encoded_samples import EncodedSamples
 from mlcore.checks.stored import fields_of
-from mlcore.model import Model
-from mlcore.persistence import load, save
+from mlcore.estimator.model import Model
+from mlcore.estimator.persistence import load, save
 
 _FORMAT = 3  # 2 was of mlcore 0.2
 _PLACE = "_checkpoint"  # in the state of the model that is saved

@@ -15,9 +15,9 @@ from mlcore.blocks.sample import Draw, rows_of
 from mlcore.blocks.sequence import Blocks
 from mlcore.blocks.workers import workers_of
 from mlcore.checks import as_bool, as_random_state, as_real
-from mlcore.mixins import Classifier
-from mlcore.model import Model
-from mlcore.progress import Progress
+from mlcore.estimator.mixins import Classifier
+from mlcore.estimator.model import Model
+from mlcore.estimator.progress import Progress
 from mlcore.row_sums import FourMethods, RowSums, as_row_sums
 
 M = TypeVar("M", bound=FourMethods)

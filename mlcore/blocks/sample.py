@@ -9,7 +9,7 @@ from scipy import sparse as sp
 from mlcore.blocks.rounds import n_rows_of
 from mlcore.checks import as_labels, as_targets, as_weights, column_names
 from mlcore.checks.arrays import real_array
-from mlcore.mixins import Classifier, Regressor
+from mlcore.estimator.mixins import Classifier, Regressor
 from mlcore.row_sums import RowSums
 
 

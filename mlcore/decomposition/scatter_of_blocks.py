@@ -9,8 +9,7 @@ from mlcore.checks import as_weights
 from mlcore.decomposition.scatter_eigenpairs import ScatterEigenpairs, scatter_eigenpairs
 from mlcore.decomposition.spectrum import Rows, without_rounding
 from mlcore.decomposition.summary import divisor_of
-from mlcore.row_sums import RowSums, merged
-from mlcore.scatter import (
+from mlcore.numerics.scatter import (
     BeyondUnits,
     Scatter,
     in_larger_units,
@@ -20,7 +19,7 @@ from mlcore.scatter import (
     require_in_units,
     scatter_of,
 )
-from mlcore.row_sums import merged
+from mlcore.row_sums import RowSums, merged
 from mlcore.runtime.threads import single_threaded_blas
 
 _EXPONENT = {4: 28, 8: 230}  # by bytes of a number: larger powers of two are taken out of the data

@@ -21,10 +21,8 @@ from mlcore.discriminant.leave_one_out import (
     regularised_leave_one_out,
 )
 from mlcore.discriminant.normal_classes import NormalClasses
-from mlcore.exceptions import peer_class
-from mlcore.log_softmax import log_softmax
-from mlcore.row_sums import OnePass
-from mlcore.scatter import (
+from mlcore.numerics.log_softmax import log_softmax
+from mlcore.numerics.scatter import (
     BeyondUnits,
     Scatter,
     larger_powers,
@@ -33,7 +31,7 @@ from mlcore.scatter import (
     require_in_units,
     row_blocks,
 )
-from mlcore.row_sums import SinglePass
+from mlcore.row_sums import OnePass
 from mlcore.runtime.threads import single_threaded_blas
 
 _EXPONENT = {4: 28, 8: 230}  # by bytes of a number: larger powers of two are taken out of the data

@@ -24,7 +24,8 @@ from mlcore.checks.errors import (
     peer_class,
     warn,
 )
-from mlcore.mixins import Classifier, Clusterer, OutlierDetector, Regressor, Transformer
+from mlcore.checks.feature_names import check_column_names, column_names
+from mlcore.estimator.mixins import Classifier, Clusterer, OutlierDetector, Regressor, Transformer
 
 __all__ = [
     "Classifier",

@@ -23,7 +23,6 @@ from mlcore.kernel_ridge.span_system import (
 from mlcore.kernels.kernel import as_double, copied
 from mlcore.kernels.kernel_model import kept_samples
 from mlcore.kernels.span import Span, span_of
-from mlcore.mixins import only_with
 from mlcore.row_sums import RowSums
 
 _CENTERS = 500

@@ -1,6 +1,5 @@
 """Linear models of classes and numbers."""
 
-from mlcore.estimator.peer_parameters import refuse_class
 from mlcore.linear_model.inference import Inference, LikelihoodRatio
 from mlcore.linear_model.logistic.logistic_regression import LogisticRegression
 from mlcore.linear_model.logistic.separation import SeparatedClasses

@@ -21,10 +21,8 @@ from mlcore.estimator.progress import CallbackSupport, Progress
 from mlcore.mixture.components import Components
 from mlcore.mixture.em import EM, RECENT, Fall, Run
 from mlcore.mixture.prediction import Prediction
-from mlcore.model import warn
-from mlcore.progress import CallbackSupport, Progress
 from mlcore.row_sums import RowSums
-from mlcore.threads import single_threaded_blas
+from mlcore.runtime.threads import single_threaded_blas
 
 _MANY_ROWS = 1e6  # whose sums are rounded as much as those of blocks, whose rows nobody counts
 _SHORT_RUN = 10  # steps of each of several starts before one of them goes on

@@ -17,6 +17,7 @@ from mlcore.naive_bayes.class_counts import (
     merged_class_counts,
     with_classes,
 )
+from mlcore.numerics.log_softmax import log_softmax
 from mlcore.row_sums import OnePassOfClasses, require_declared
 
 

@@ -5,7 +5,7 @@ import numpy as np
 from mlcore.bounds import weighted_majority_mistake_bound
 from mlcore.bounds.arguments import as_bool, as_count, as_real
 from mlcore.bounds.concept_tables.concept_table import as_table
-from mlcore.model_cache import cached
+from mlcore.estimator.derived import cached
 from mlcore.online.learner import LabelLearner
 
 

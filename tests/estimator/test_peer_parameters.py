@@ -26,7 +26,7 @@ from mlcore import (
     naive_bayes,
     svm,
 )
-from mlcore.model import Model
+from mlcore.estimator.model import Model
 
 MODELS = {
     name: getattr(family, name)

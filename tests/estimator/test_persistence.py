@@ -17,7 +17,7 @@ from scipy import sparse as sp
 
 import mlcore
 from mlcore.checks.stored import fields_of, restored, stored
-from mlcore.model import Model
+from mlcore.estimator.model import Model
 from mlcore.svm import SVC
 
 ODDITIES = {
@@ -331,7 +331,7 @@ def rename(path):
 CHANGES = {
     "unregistered": (rename(f"{SHAPES}:Unregistered"), "which is no class of stored objects"),
     "an heir": (rename(f"{SHAPES}:Heir"), "which is no class of stored objects"),
-    "a function": (rename("mlcore.persistence:load"), "which is no class of mlcore"),
+    "a function": (rename("mlcore.estimator.persistence:load"), "which is no class of mlcore"),
     "of another module": (rename(f"{SHAPES}:Borrowed"), "which is no class of stored objects"),
     "of another package": (rename("fractions:Fraction"), "which is no class of mlcore"),
     "a model": (rename("mlcore.svm.svc:SVC"), "which is no class of stored objects"),

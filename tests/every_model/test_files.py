@@ -23,8 +23,8 @@ from fits import MORE_FITS, STRINGS, all_fits, dense, rows, sets, sparse, wide
 from mlcore.checks.encoded_samples import EncodedSamples
 from mlcore.checks.stored import declared, fields_of, is_stored
 from mlcore.cluster import KernelKMeans
-from mlcore.model import Model
-from mlcore.persistence.declared import check_declared
+from mlcore.estimator.model import Model
+from mlcore.estimator.persistence.declared import check_declared
 from mlcore.svm import SVC
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -183,7 +183,7 @@ def same(one, other):
 def test_pickles_of_the_last_version_have_what_its_files_have(path, monkeypatch):
     whole = mlcore.load(path)
     with monkeypatch.context() as as_saved:
-        as_saved.setattr(mlcore.persistence._Reader, "_model", as_written)
+        as_saved.setattr(mlcore.estimator.persistence._Reader, "_model", as_written)
         old = mlcore.load(path)
     data = pickle.dumps(old)
     assert same(pickle.loads(data), whole)

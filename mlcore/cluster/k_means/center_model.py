@@ -22,9 +22,10 @@ from mlcore.cluster.k_means.lloyd import objective
 from mlcore.cluster.k_means.origin_and_unit import Units, choose_units, shared_units
 from mlcore.cluster.k_means.row_sampler import RowSampler, random_rows
 from mlcore.cluster.k_means.seeding import k_means_plus_plus
-from mlcore.model import Clusterer, Model, Transformer, warn
-from mlcore.progress import CallbackSupport
+from mlcore.estimator.model import Clusterer, Model, Transformer, warn
+from mlcore.estimator.progress import CallbackSupport
 from mlcore.row_sums import RowSums
+from mlcore.runtime.memory import require_memory
 
 _INITS = "k-means++", "random"
 

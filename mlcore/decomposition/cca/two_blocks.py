@@ -6,9 +6,8 @@ import numpy as np
 
 from mlcore.checks import as_samples, as_weights, scaled_weights
 from mlcore.checks.arrays import real_array
-from mlcore.model import Model
-from mlcore.row_sums import OnePass
-from mlcore.scatter import (
+from mlcore.estimator.model import Model
+from mlcore.numerics.scatter import (
     BeyondUnits,
     Scatter,
     in_larger_units,
@@ -19,7 +18,7 @@ from mlcore.scatter import (
     require_in_units,
     scatter_side_by_side,
 )
-from mlcore.row_sums import SinglePass
+from mlcore.row_sums import OnePass
 
 _VALUES = 1 << 20  # of a block of rows
 _PLAIN = {np.dtype(np.float64): 230, np.dtype(np.float32): 28}  # powers of two squared safely

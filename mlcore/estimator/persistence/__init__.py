@@ -21,9 +21,9 @@ from scipy import sparse as sp
 import mlcore
 from mlcore.checks.encoded_samples import EncodedSamples
 from mlcore.checks.stored import fields_of, is_stored, restored
-from mlcore.model import Model
-from mlcore.persistence.archive import Archive
-from mlcore.persistence.declared import check_declared
+from mlcore.estimator.model import Model
+from mlcore.estimator.persistence.archive import Archive
+from mlcore.estimator.persistence.declared import check_declared
 
 _FORMAT = "mlcore model"
 _FORMAT_VERSION = 2  # 1, of mlcore 0.2, had no objects

@@ -42,7 +42,7 @@ from scipy import sparse as sp
 
 from mlcore.checks.encoded_samples import EncodedSamples
 from mlcore.checks.stored import declared, is_stored
-from mlcore.model import Model
+from mlcore.estimator.model import Model
 
 _TYPES = {
     "float": (np.float32, np.float64),

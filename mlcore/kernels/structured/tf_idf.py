@@ -10,11 +10,11 @@ from mlcore._ext.kernels import tf_idf as _ext
 from mlcore.checks import as_bool, as_choice, as_weights
 from mlcore.checks.errors import peer_class
 from mlcore.checks.sparse import is_plain_csr
-from mlcore.exceptions import peer_class
-from mlcore.mixins import FeaturewiseTransformer
-from mlcore.model import Model
+from mlcore.estimator.mixins import FeaturewiseTransformer
+from mlcore.estimator.model import Model
 from mlcore.row_sums import OnePass
-from mlcore.threads import effective_threads, pieces
+from mlcore.runtime.memory import require_memory
+from mlcore.runtime.threads import effective_threads, pieces
 
 _NORMS = {None: 0, "l2": 1, "l1": 2}
 _LOGS = 1 + np.log(np.maximum(np.arange(256.0), 1))  # of small counts

@@ -13,7 +13,6 @@ from mlcore.linear_model.logistic.objective import NewtonSystem, Penalised
 from mlcore.linear_model.logistic.separation import separated
 from mlcore.linear_model.logistic.steps.lbfgs import inverse_product
 from mlcore.linear_model.logistic.steps.newton import ARMIJO, ROUNDING
-from mlcore.model import Classifier, Model, warn
 from mlcore.row_sums import RowSums, without
 
 _PAIRS = 20  # of L-BFGS

@@ -5,8 +5,7 @@ from typing import Any, Self
 import numpy as np
 
 from mlcore.linear_model.regression.rows import Frame
-from mlcore.row_sums import OnePass
-from mlcore.scatter import (
+from mlcore.numerics.scatter import (
     BeyondUnits,
     Scatter,
     in_larger_units,
@@ -14,7 +13,7 @@ from mlcore.scatter import (
     merged_scatter,
     require_in_units,
 )
-from mlcore.row_sums import SinglePass
+from mlcore.row_sums import OnePass
 
 
 class LinearBlocks(OnePass):
