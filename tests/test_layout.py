@@ -58,11 +58,15 @@ def test_meson_lists_every_extension():
 
 
 def test_a_change_of_any_declaration_translates_again():
-    """Each .pxd is one that meson lists, or that of loops in C."""
+    """Meson lists each .pxd, and each header that one is made from."""
     build = (LOOPS / "meson.build").read_text()
-    listed = {*re.findall(r"'([\w/]+/\w+\.pxd)'", build)}
-    listed |= {f"{loop}_table.pxd" for loops in loops_of_extensions().values() for loop in loops}
-    assert listed == {path.relative_to(LOOPS).as_posix() for path in PACKAGE.rglob("*.pxd")}
+    listed = {*re.findall(r"'([\w/]+/\w+\.(?:pxd|h))'", build)}
+    listed |= {f"{loop}.h" for loops in loops_of_extensions().values() for loop in loops}
+    used = {path.relative_to(LOOPS).as_posix() for path in PACKAGE.rglob("*.pxd")}
+    for path in [*PACKAGE.rglob("*.pyx"), *PACKAGE.rglob("*.pxd")]:
+        for folder, name in re.findall(r"mlcore\._ext\.([\w.]+)\.(\w+)_h c", path.read_text()):
+            used.add(f"{folder.replace('.', '/')}/{name}.h")
+    assert listed == used
 
 
 def test_loops_bear_the_word_of_their_only_caller():
@@ -94,7 +98,7 @@ def test_extensions_link_no_loops_that_they_do_not_call():
     # Loops that are called and not linked are an error when the extension is loaded.
     for name, loops in loops_of_extensions().items():
         called = cimported(LOOPS / f"{name}.pyx")
-        assert {f"{loop.replace('/', '.')}_table" for loop in loops} <= called, name
+        assert {f"{loop.replace('/', '.')}_h" for loop in loops} <= called, name
 
 
 @pytest.mark.parametrize("word", EXTENSIONS)
@@ -115,7 +119,7 @@ SHARED_EXTENSIONS = {
 
 def test_extensions_are_imported_by_the_module_or_the_folder_of_their_word():
     for module, target, _ in imports(PACKAGE):
-        if "._ext." in target and not module.startswith("mlcore._ext"):
+        if "._ext." in target and module != "mlcore" and not module.startswith("mlcore._ext"):
             family, *_, word = target.removeprefix("mlcore._ext.").split(".")
             own = module.split(".")[1] == family and word in module.split(".")
             assert own or (module, word) in SHARED_EXTENSIONS
@@ -187,8 +191,6 @@ LAYERS = (
     ("__main__",),
 )
 LAYER = {part: number for number, row in enumerate(LAYERS) for part in row}
-# The one module of the bounds that may ask a fitted model for what it shows.
-EXCEPTIONS = {"mlcore.bounds.certificates.certify": {"cluster", "mixture", "svm"}}
 CYTHON_IMPORT = re.compile(r"^ *(?:from +([\w.]+) +)?c?import +(.+)", re.MULTILINE)
 
 
@@ -203,11 +205,16 @@ def modules(package):
 
 
 def python_imports(path, module):
-    """Pairs of an imported name and whether it is imported with the module, not in a later call."""
+    """Pairs of an imported name and whether it is imported when code runs, not for types alone.
+
+    A module that a string names counts as imported: `importlib` may load it.
+    """
     here = module if path.stem == "__init__" else module.rpartition(".")[0]
 
     def visit(node, at_once):
-        if isinstance(node, ast.ImportFrom):
+        if isinstance(node, ast.Constant) and re.fullmatch(r"mlcore(\.\w+)+", str(node.value)):
+            yield node.value, at_once
+        elif isinstance(node, ast.ImportFrom):
             above = here.rsplit(".", node.level - 1)[0] if node.level else ""
             source = ".".join(filter(None, (above, node.module)))
             yield from ((f"{source}.{alias.name}", at_once) for alias in node.names)
@@ -215,10 +222,9 @@ def python_imports(path, module):
             yield from ((alias.name, at_once) for alias in node.names)
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             yield f"{node.value.id}.{node.attr}", at_once  # mlcore.svm is loaded by its name alone
-        later = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
-        later |= isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
+        typed = isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
         for child in ast.iter_child_nodes(node):
-            yield from visit(child, at_once and not later)
+            yield from visit(child, at_once and not typed)
 
     yield from visit(ast.parse(path.read_text(encoding="utf-8")), True)
 
@@ -230,7 +236,7 @@ def cython_imports(path):
 
 
 def imports(package):
-    """Triples (module, module of the package that it imports, whether with its own import)."""
+    """Triples (module, module of the package that it imports, whether when code runs)."""
     known, found = modules(package), []
     for module, paths in known.items():
         for path in paths:
@@ -248,9 +254,8 @@ def upward_imports(edges):
     found = []
     for module, target, _ in edges:
         part, other = ((name.split(".") + [""])[1] for name in (module, target))
-        if part and other and part != other and other not in EXCEPTIONS.get(module, ()):
-            if LAYER[other] >= LAYER[part]:
-                found.append(f"{module} imports {target}")
+        if part and other and part != other and LAYER[other] >= LAYER[part]:
+            found.append(f"{module} imports {target}")
     return found
 
 
@@ -261,6 +266,8 @@ def circle(edges):
     """
     graph = {}
     for module, target, at_once in edges:
+        if module == "mlcore":  # the door, which loads families on first use
+            continue
         words = target.split(".")
         around = {".".join(words[:n]) for n in range(1, len(words))}
         around = {name for name in around if not f"{module}.".startswith(f"{name}.")}
@@ -308,6 +315,7 @@ PARTS |= {"runtime/threads.py": ""}
         ("bounds/vc.py", "from mlcore.svm import SVC", "svm"),
         ("bounds/vc.py", "def f():\n    import mlcore.mixture.em", "mixture.em"),
         ("bounds/vc.py", "from mlcore import cluster", "cluster"),
+        ("bounds/vc.py", "def f():\n    return import_module('mlcore.cluster')", "cluster"),
         ("bounds/vc.py", "import mlcore\nkind = mlcore.online.Halving", "online"),
         ("bounds/certificates/certify.py", "from mlcore.online import Halving", "online"),
         ("checks/samples.py", "from mlcore.estimator import model", "estimator.model"),
@@ -334,7 +342,6 @@ def test_an_import_upwards_is_found(name, text, target, tmp_path):
     ("name", "text"),
     [
         ("_ext/gram.pyx", "from mlcore._ext.shared cimport table\nimport numpy"),
-        ("bounds/certificates/certify.py", "def f():\n    from mlcore.svm import SVC"),
         ("online/halving.py", "from mlcore.bounds import vc\nfrom mlcore import estimator"),
         ("cluster/spectral.py", "from .k_means import KMeans\nfrom mlcore import numerics"),
         ("estimator/model.py", "import mlcore\nversion = mlcore.__version__"),
@@ -354,11 +361,59 @@ def test_a_circle_is_found_whichever_way_it_is_closed(tmp_path):
     for number, back in enumerate(("import mlcore.svm.svc", "from .svc import SVC")):
         found = circle(edges_of(tmp_path / str(number), pair | {"svm/smo.py": back}))
         assert set(found) == {"mlcore.svm.smo", "mlcore.svm.svc"}
-    for later in (
-        "def f():\n    from .svc import SVC",
-        "if TYPE_CHECKING:\n    import mlcore.svm.svc",
+    for number, hidden in enumerate(
+        ("def f():\n    from .svc import SVC", "load = lambda: import_module('mlcore.svm.svc')")
     ):
-        assert not circle(edges_of(tmp_path / later[:2], pair | {"svm/smo.py": later}))
+        found = circle(edges_of(tmp_path / f"hidden{number}", pair | {"svm/smo.py": hidden}))
+        assert set(found) == {"mlcore.svm.smo", "mlcore.svm.svc"}
+    typed = "if TYPE_CHECKING:\n    import mlcore.svm.svc"
+    assert not circle(edges_of(tmp_path / "typed", pair | {"svm/smo.py": typed}))
+
+
+SHELVES = ("_ext", "runtime", "checks", "estimator", "numerics", "row_sums")
+
+
+def public_classes(package):
+    """Names of the classes that the families list for their users."""
+    names = set()
+    for path in package.glob("*/__init__.py"):
+        if path.parent.name not in SHELVES:
+            listed = re.search(r"__all__ = \[(.*?)\]", path.read_text(), re.DOTALL)
+            names |= set(re.findall(r'"([A-Z]\w+)"', listed[1] if listed else ""))
+    return names
+
+
+def named_families(package):
+    """Strings in the code of the shelves that name a class of a family, or a family itself."""
+    classes, found = public_classes(package), []
+    families = "|".join(part for part in LAYER if part not in SHELVES)
+    for path in package.rglob("*.py"):
+        if path.relative_to(package).parts[0].removesuffix(".py") in SHELVES:
+            tree = ast.parse(path.read_text())
+            documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
+            bodies = [node.body[:1] for node in ast.walk(tree) if isinstance(node, documented)]
+            first = [node for body in bodies for node in body if isinstance(node, ast.Expr)]
+            docstrings = {id(node.value) for node in first}
+            for node in ast.walk(tree):
+                if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                    words = set(re.findall(r"\w+", node.value)) & classes
+                    family = re.search(rf"\bmlcore\.({families})\b", node.value)
+                    if id(node) not in docstrings and (words or family):
+                        found.append(f"{path.relative_to(package)}:{node.lineno} {node.value!r}")
+    return found
+
+
+def test_shelves_name_no_family():
+    """What a class needs to be said of it stands on the class."""
+    assert not named_families(PACKAGE)
+
+
+@pytest.mark.parametrize("text", ['WORDS = {"SVC": "no"}', 'def f():\n    return "mlcore.svm"'])
+def test_a_shelf_that_names_a_family_is_found(text, tmp_path):
+    files = {"svm/__init__.py": '__all__ = ["SVC"]', "estimator/words.py": text, "pac/a.py": text}
+    edges_of(tmp_path, PARTS | files)
+    (found,) = named_families(tmp_path / "mlcore")
+    assert found.startswith("estimator/words.py")
 
 
 IMPORT_ALL = """

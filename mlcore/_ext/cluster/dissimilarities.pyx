@@ -6,8 +6,8 @@ from cython cimport floating
 from cython.parallel cimport prange
 from libc.math cimport INFINITY, fabs
 
-from mlcore._ext.cluster.distances_table cimport differences
-from mlcore._ext.shared.transpose_table cimport transpose
+from mlcore._ext.cluster.distances_h cimport differences
+from mlcore._ext.shared.transpose_h cimport transpose
 
 cdef enum:
     TILE = 64

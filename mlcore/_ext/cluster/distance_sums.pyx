@@ -14,7 +14,7 @@ from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from mlcore._ext.shared.blas cimport gemm_nt
-from mlcore._ext.cluster.distances_table cimport add, distances, squared_distance
+from mlcore._ext.cluster.distances_h cimport add, distances, squared_distance
 
 cdef enum:
     TILE_ROWS = 32

@@ -1,4 +1,4 @@
-/* The change of the objective of k-medoids by a swap (see fasterpam_loops.h). */
+/* The change of the objective of k-medoids by a swap (see fasterpam.c). */
 #ifndef MLCORE_FASTERPAM_H
 #define MLCORE_FASTERPAM_H
 

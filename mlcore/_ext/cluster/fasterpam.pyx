@@ -1,4 +1,4 @@
-"""Hot loops of mlcore.cluster.k_medoids.fasterpam: swaps of medoids (cluster/fasterpam_loops.h).
+"""Hot loops of mlcore.cluster.k_medoids.fasterpam: swaps of medoids (cluster/fasterpam.c).
 
 The cost of a sample comes from a value in the row of a medoid, by `form`: the value or its square;
 or, for inner products, the Euclidean distance, its square or its fourth power. `nearest` and
@@ -16,7 +16,7 @@ from libc.math cimport sqrt
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
-from mlcore._ext.cluster.fasterpam_table cimport (
+from mlcore._ext.cluster.fasterpam_h cimport (
     MEDOID_FOURTHS, MEDOID_PRODUCTS, MEDOID_ROOTS, MEDOID_SQUARES, MEDOID_VALUES, medoid_change,
     medoid_pass,
 )

@@ -17,7 +17,7 @@ from cython.parallel cimport prange
 from libc.math cimport cbrt, fabs, sqrt
 
 from mlcore._ext.shared.index cimport index
-from mlcore._ext.shared.product_table cimport product as product_of_rows
+from mlcore._ext.shared.product_h cimport product as product_of_rows
 
 BLOCK = 64
 

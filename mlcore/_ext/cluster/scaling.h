@@ -1,5 +1,5 @@
 /* Tiles of a symmetric matrix: comparison with their transposes, and scaling (see
-   scaling_loops.h). */
+   scaling.c). */
 #ifndef MLCORE_SCALING_H
 #define MLCORE_SCALING_H
 

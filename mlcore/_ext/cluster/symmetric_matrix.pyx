@@ -11,15 +11,15 @@ from cython cimport floating
 from cython.parallel cimport prange, threadid
 from libc.stdint cimport uint16_t
 
-from mlcore._ext.cluster.scaling_table cimport mirrored
-from mlcore._ext.cluster.scaling_table cimport rescale as rescale_tile
-from mlcore._ext.cluster.scaling_table cimport shorten as shorten_rows
-from mlcore._ext.cluster.symmetric_matrix_table cimport SYMMETRIC_ACTIVE as ACTIVE_MODE
-from mlcore._ext.cluster.symmetric_matrix_table cimport SYMMETRIC_POSITIVE as POSITIVE_MODE
-from mlcore._ext.cluster.symmetric_matrix_table cimport SYMMETRIC_PRODUCT as PRODUCT_MODE
-from mlcore._ext.cluster.symmetric_matrix_table cimport symmetric as symmetric_panel
-from mlcore._ext.cluster.symmetric_matrix_table cimport symmetric_short as symmetric_panel_short
-from mlcore._ext.shared.transpose_table cimport transpose
+from mlcore._ext.cluster.scaling_h cimport mirrored
+from mlcore._ext.cluster.scaling_h cimport rescale as rescale_tile
+from mlcore._ext.cluster.scaling_h cimport shorten as shorten_rows
+from mlcore._ext.cluster.symmetric_matrix_h cimport SYMMETRIC_ACTIVE as ACTIVE_MODE
+from mlcore._ext.cluster.symmetric_matrix_h cimport SYMMETRIC_POSITIVE as POSITIVE_MODE
+from mlcore._ext.cluster.symmetric_matrix_h cimport SYMMETRIC_PRODUCT as PRODUCT_MODE
+from mlcore._ext.cluster.symmetric_matrix_h cimport symmetric as symmetric_panel
+from mlcore._ext.cluster.symmetric_matrix_h cimport symmetric_short as symmetric_panel_short
+from mlcore._ext.shared.transpose_h cimport transpose
 from mlcore._ext.shared.tiles cimport copy_to_both_places
 
 cdef enum:

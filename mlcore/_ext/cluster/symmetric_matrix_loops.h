@@ -2,7 +2,7 @@
    of the diagonal.
 
    Included for each type of its entries, with PRECISION f, d or short (16 bits, see
-   scaling_loops.h); SUM is the type of the sums and SUMS a vector of them. A panel is some rows
+   scaling.c); SUM is the type of the sums and SUMS a vector of them. A panel is some rows
    from the first column to the diagonal. Sums for its own rows go to `rows`; sums for the rows that
    mirror its columns, to `columns`. */
 

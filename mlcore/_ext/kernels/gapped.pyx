@@ -7,7 +7,8 @@ Strings are codes (total,) from offsets (n + 1,). Each value is computed by one 
 from cython.parallel cimport prange, threadid
 from libc.stdint cimport int32_t, int64_t
 
-from mlcore._ext.kernels.gapped_table cimport gapped_lanes, gapped_values
+from mlcore._ext.kernels.gapped_h cimport lanes as gapped_lanes
+from mlcore._ext.kernels.gapped_h cimport values as gapped_values
 
 
 def lanes():

@@ -1,4 +1,4 @@
-/* Sums of rows of K with weights (see gram_rows_loops.h). */
+/* Sums of rows of K with weights (see gram_rows.c). */
 #ifndef MLCORE_GRAM_ROWS_H
 #define MLCORE_GRAM_ROWS_H
 

@@ -2,7 +2,7 @@
 from cython cimport floating
 from libc.stdint cimport int64_t
 
-from mlcore._ext.kernels.gram_rows_table cimport accumulate as add_span
+from mlcore._ext.kernels.gram_rows_h cimport accumulate as add_span
 
 
 cdef void add_product(int64_t count, const int64_t* slots, const double* a, const floating* rows,

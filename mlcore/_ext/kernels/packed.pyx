@@ -16,14 +16,14 @@ from libc.string cimport memset
 
 from mlcore._ext.shared.blas cimport gemm_nt
 from mlcore._ext.shared.index cimport index
-from mlcore._ext.shared.copies_table cimport copy
-from mlcore._ext.kernels.packed_table cimport (
+from mlcore._ext.shared.copies_h cimport copy
+from mlcore._ext.kernels.packed_h cimport (
     KERNEL_CHI2, KERNEL_COSINE, KERNEL_LAPLACIAN, KERNEL_LINEAR, KERNEL_POLYNOMIAL, KERNEL_RBF,
     KERNEL_RBF_DIFFERENCES, KERNEL_SIGMOID, kernel_spec,
 )
-from mlcore._ext.kernels.packed_table cimport finish as finish_row
-from mlcore._ext.kernels.packed_table cimport panel as panel_tile
-from mlcore._ext.shared.panel cimport PANEL_DOUBLE, PANEL_FLOAT
+from mlcore._ext.kernels.packed_h cimport finish as finish_row
+from mlcore._ext.kernels.packed_h cimport panel as panel_tile
+from mlcore._ext.shared.panel_h cimport PANEL_DOUBLE, PANEL_FLOAT
 from mlcore._ext.shared.tiles cimport copy_to_both_places
 
 cdef enum:

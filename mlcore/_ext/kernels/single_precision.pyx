@@ -7,7 +7,7 @@ from cython cimport floating
 from cython.parallel cimport prange
 from libc.math cimport fabs
 
-from mlcore._ext.shared.product_table cimport product_f
+from mlcore._ext.shared.product_h cimport single as product_f
 
 cdef enum:
     ROWS = 32

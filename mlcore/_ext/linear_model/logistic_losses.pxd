@@ -2,7 +2,7 @@
 from libc.math cimport log, log1p, sqrt
 from libc.stdint cimport int64_t
 
-from mlcore._ext.linear_model.logistic_pass_table cimport binary, exponentials
+from mlcore._ext.linear_model.logistic_pass_h cimport binary, exponentials
 
 cdef enum:
     SCORES = 128  # rows of a block and more, whole vectors

@@ -21,9 +21,9 @@ from libc.math cimport sqrt
 from libc.stdint cimport int32_t, int64_t, uint16_t
 
 from mlcore._ext.linear_model.logistic_losses cimport SCORES, losses, pair_roots
-from mlcore._ext.linear_model.logistic_pass_table cimport copy_d, copy_f, gradient, moments, scores
-from mlcore._ext.numerics.scatter_table cimport (
-    SCATTER_ROWS_d, list_d, pack_d, panel_d, products_d, step_of_columns, strip_d,
+from mlcore._ext.linear_model.logistic_pass_h cimport copy_d, copy_f, gradient, moments, scores
+from mlcore._ext.numerics.scatter_h cimport (
+    SCATTER_ROWS_d, list_rows_d, pack_d, panel_d, products_d, step_d, strip_d,
 )
 
 ctypedef fused index:
@@ -49,7 +49,7 @@ def rows_of_block(Py_ssize_t width, bint products, /):
 
 def work_size(Py_ssize_t width, Py_ssize_t c, /):
     """Return the number of values that each thread needs."""
-    cdef Py_ssize_t lists = width // step_of_columns * (SCATTER_ROWS_d + 1)  # of 16 bits
+    cdef Py_ssize_t lists = width // step_d * (SCATTER_ROWS_d + 1)  # of 16 bits
     return (2 * SCATTER_ROWS_d + 1) * width + 2 * SCORES * c + 4 * SCORES + lists // 4 + 1
 
 
@@ -58,12 +58,12 @@ cdef void add_products(Py_ssize_t rows, Py_ssize_t width, Py_ssize_t used, const
                        uint16_t* lists, double* H) noexcept nogil:
     """H += the products of rows times root, its lower triangle; with `lists` less what is 0."""
     cdef Py_ssize_t i, b
-    cdef Py_ssize_t of_panel = panel_d // step_of_columns * (SCATTER_ROWS_d + 1)
+    cdef Py_ssize_t of_panel = panel_d // step_d * (SCATTER_ROWS_d + 1)
     for i in range(rows):
         pack_d(width, B + i * width, zeros, root[i], strips + i * strip_d)
     if lists != NULL:
         for b in range(width // panel_d):
-            list_d(rows, strips + b * panel_d * SCATTER_ROWS_d, lists + b * of_panel)
+            list_rows_d(rows, strips + b * panel_d * SCATTER_ROWS_d, lists + b * of_panel)
     for b in range(width // panel_d):
         products_d(rows, strips, lists, b, b * panel_d, used, H, width)
 

@@ -15,17 +15,20 @@ enum { GAUSSIAN_FULL, GAUSSIAN_TIED, GAUSSIAN_DIAGONAL, GAUSSIAN_SPHERICAL };
 enum { GAUSSIAN_ROWS = 1024, GAUSSIAN_PIECE = 128 };
 enum { GAUSSIAN_PIECE_BYTES = 16384, GAUSSIAN_GROUP_BYTES = 131072 };
 /* Panels whose densities are computed together: those that fit the second-level cache. */
-#define GAUSSIAN_PANELS(d)                              \
-  ((d) * PANEL_BYTES * 2 > GAUSSIAN_GROUP_BYTES    ? 1  \
-   : (d) * PANEL_BYTES * 32 < GAUSSIAN_GROUP_BYTES ? 32 \
-                                                   : GAUSSIAN_GROUP_BYTES / ((d) * PANEL_BYTES))
+static inline ptrdiff_t gaussian_panels(ptrdiff_t d) {
+  if (d * PANEL_BYTES * 2 > GAUSSIAN_GROUP_BYTES) return 1;
+  return d * PANEL_BYTES * 32 < GAUSSIAN_GROUP_BYTES ? 32
+                                                     : GAUSSIAN_GROUP_BYTES / (d * PANEL_BYTES);
+}
 /* Up to this number of features, all panels of a block are kept and moments are summed from them;
    centres are then relative to the origin. */
 enum { GAUSSIAN_FEW = 12 };
-#define GAUSSIAN_KEPT(kind, d) \
-  ((kind) == GAUSSIAN_FULL || (d) <= GAUSSIAN_FEW ? GAUSSIAN_PANELS(d) : 1)
+static inline ptrdiff_t gaussian_kept(int kind, ptrdiff_t d) {
+  return kind == GAUSSIAN_FULL || d <= GAUSSIAN_FEW ? gaussian_panels(d) : 1;
+}
 /* Values of scratch that hold k integers of 8 bytes and k of 4. */
-#define GAUSSIAN_LISTS(k) (((k) * 3 + 15) / 16 * 16)
+static inline ptrdiff_t gaussian_lists(ptrdiff_t k) { return (k * 3 + 15) / 16 * 16; }
+
 typedef struct {
   int kind;
   ptrdiff_t d, k;

@@ -22,11 +22,11 @@ from cython cimport floating
 from cython.parallel cimport prange, threadid
 from libc.stdint cimport int32_t
 
-from mlcore._ext.mixture.gaussian_table cimport (
-    GAUSSIAN_DIAGONAL, GAUSSIAN_FEW, GAUSSIAN_FULL, GAUSSIAN_KEPT, GAUSSIAN_LISTS, GAUSSIAN_PIECE,
+from mlcore._ext.mixture.gaussian_h cimport (
+    GAUSSIAN_DIAGONAL, GAUSSIAN_FEW, GAUSSIAN_FULL, gaussian_kept, gaussian_lists, GAUSSIAN_PIECE,
     GAUSSIAN_ROWS, GAUSSIAN_SPHERICAL, GAUSSIAN_TIED, gaussian, gaussian_mixture,
 )
-from mlcore._ext.shared.panel cimport PANEL_DOUBLE, PANEL_FLOAT
+from mlcore._ext.shared.panel_h cimport PANEL_DOUBLE, PANEL_FLOAT
 
 KINDS = {"full": GAUSSIAN_FULL, "tied": GAUSSIAN_TIED, "diag": GAUSSIAN_DIAGONAL,
          "spherical": GAUSSIAN_SPHERICAL}
@@ -46,8 +46,8 @@ def scratch_size(int kind, Py_ssize_t k, Py_ssize_t d, int itemsize, /):
     """Return the number of values of scratch for a thread."""
     cdef Py_ssize_t panel = PANEL_FLOAT if itemsize == 4 else PANEL_DOUBLE
     cdef Py_ssize_t line = 64 // itemsize, side = (d + line - 1) // line * line
-    cdef Py_ssize_t size = GAUSSIAN_LISTS(k) + (k + 2) * GAUSSIAN_ROWS
-    size += (GAUSSIAN_KEPT(kind, d) + 1) * d * panel
+    cdef Py_ssize_t size = gaussian_lists(k) + (k + 2) * GAUSSIAN_ROWS
+    size += (gaussian_kept(kind, d) + 1) * d * panel
     if kind == GAUSSIAN_FULL:
         size += (GAUSSIAN_PIECE + side + 1) * side
     return (size + line - 1) // line * line

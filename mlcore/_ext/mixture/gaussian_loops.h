@@ -252,9 +252,9 @@ static void NAME(gaussian)(const gaussian_mixture *g, ptrdiff_t n, ptrdiff_t ahe
   const int few = d <= GAUSSIAN_FEW, fewest = g->kind == GAUSSIAN_FULL && d <= 4 && !g->directions;
   /* components of all panels */
   const int all = fewest || g->kind == GAUSSIAN_TIED || g->kind == GAUSSIAN_SPHERICAL;
-  const ptrdiff_t most = g->kind == GAUSSIAN_FULL && !fewest ? GAUSSIAN_PANELS(d) : 1;
-  REAL *samples = scratch + GAUSSIAN_LISTS(k),
-       *turned = samples + GAUSSIAN_KEPT(g->kind, d) * d * PANEL, *resp = turned + d * PANEL,
+  const ptrdiff_t most = g->kind == GAUSSIAN_FULL && !fewest ? gaussian_panels(d) : 1;
+  REAL *samples = scratch + gaussian_lists(k),
+       *turned = samples + gaussian_kept(g->kind, d) * d * PANEL, *resp = turned + d * PANEL,
        *w = resp + k * GAUSSIAN_ROWS, *r = w + GAUSSIAN_ROWS, *rest = r + GAUSSIAN_ROWS;
   double log_likelihood = 0;
   NAME(sort_rows)(k, n, weight, labels, list, from, sorted, w);

@@ -1,4 +1,4 @@
-/* The E-step of the aspect model (see plsa_loops.h). */
+/* The E-step of the aspect model (see plsa.c). */
 #ifndef MLCORE_PLSA_H
 #define MLCORE_PLSA_H
 

@@ -20,7 +20,7 @@ from libc.math cimport fabs, log
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
-from mlcore._ext.mixture.plsa_table cimport plsa_entries, visit
+from mlcore._ext.mixture.plsa_h cimport plsa_entries, visit
 
 cdef double SMALLEST = 2.2250738585072014e-308  # normal: below, arithmetic is slow
 cdef double SMALLEST_SINGLE = 1.1754943508222875e-38

@@ -8,8 +8,8 @@ and their sums by column. O(entries k) time.
 from cython.parallel cimport prange
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
-from mlcore._ext.mixture cimport sparse_e_step_table as loops
-from mlcore._ext.mixture.sparse_e_step_table cimport MIX_BATCH, row_assignment, sparse_rows
+from mlcore._ext.mixture cimport sparse_e_step_h as loops
+from mlcore._ext.mixture.sparse_e_step_h cimport MIX_BATCH, row_assignment, sparse_rows
 
 BATCH = MIX_BATCH
 ASSIGNMENT_BYTES = sizeof(row_assignment)

@@ -1,4 +1,4 @@
-/* Binary features as groups of bits (see sparse_rows_loops.h). */
+/* Binary features as groups of bits (see sparse_rows.c). */
 #ifndef MLCORE_SPARSE_ROWS_H
 #define MLCORE_SPARSE_ROWS_H
 

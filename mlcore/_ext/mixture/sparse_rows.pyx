@@ -3,7 +3,7 @@ from cython cimport floating
 from cython.parallel cimport prange
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from mlcore._ext.mixture.sparse_rows_table cimport BIT_GROUP, bits
+from mlcore._ext.mixture.sparse_rows_h cimport BIT_GROUP, bits
 
 GROUP = BIT_GROUP
 

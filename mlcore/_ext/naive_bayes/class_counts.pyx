@@ -19,7 +19,7 @@ from cython.parallel cimport prange
 from libc.stdint cimport int32_t, intptr_t
 
 from mlcore._ext.shared.index cimport index
-from mlcore._ext.naive_bayes.class_counts_table cimport (
+from mlcore._ext.naive_bayes.class_counts_h cimport (
     dense_d, dense_f, sparse_d_int32, sparse_d_int64, sparse_f_int32, sparse_f_int64,
 )
 

@@ -10,7 +10,7 @@ from cython cimport floating
 from cython.parallel cimport prange
 
 from mlcore._ext.shared.blas cimport all_eigenpairs, last_eigenpairs
-from mlcore._ext.shared.product_table cimport product as product_of_rows
+from mlcore._ext.shared.product_h cimport product as product_of_rows
 
 cdef enum:
     ROWS = 32

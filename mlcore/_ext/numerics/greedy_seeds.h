@@ -1,4 +1,4 @@
-/* Potentials of candidate centres in k-means++ (see greedy_seeds_loops.h). */
+/* Potentials of candidate centres in k-means++ (see greedy_seeds.c). */
 #ifndef MLCORE_GREEDY_SEEDS_H
 #define MLCORE_GREEDY_SEEDS_H
 

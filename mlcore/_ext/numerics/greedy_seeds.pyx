@@ -9,8 +9,8 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
-from mlcore._ext.shared.panel cimport PANEL_DOUBLE, PANEL_FLOAT
-from mlcore._ext.numerics.greedy_seeds_table cimport seed as lower_to_candidates
+from mlcore._ext.shared.panel_h cimport PANEL_DOUBLE, PANEL_FLOAT
+from mlcore._ext.numerics.greedy_seeds_h cimport seed as lower_to_candidates
 
 PANEL_WIDTH = {4: PANEL_FLOAT, 8: PANEL_DOUBLE}
 

@@ -10,8 +10,8 @@
    .panel = SCATTER_VECTORS * LANES_##suffix, \
    .step = SCATTER_STEP,                      \
    .pack = pack_##suffix,                     \
-   .list = list_##suffix,                     \
+   .list_rows = list_rows_##suffix,           \
    .products = products_##suffix,             \
-   .sums = sums_##suffix}
+   .column_sums = column_sums_##suffix}
 
 SIMD_TABLE(scatter, .f = SCATTER_ENTRIES(f), .d = SCATTER_ENTRIES(d))

@@ -15,8 +15,8 @@ from libc.string cimport memset
 
 from mlcore._ext.numerics.scatter_packing cimport begin_rows, pack_part
 from mlcore._ext.shared.signals cimport add_to, rest
-from mlcore._ext.numerics.scatter_table cimport (
-    SCATTER_ROWS_d, SCATTER_ROWS_f, column_sums, panel_d, panel_f, products, step_of_columns,
+from mlcore._ext.numerics.scatter_h cimport (
+    SCATTER_ROWS_d, SCATTER_ROWS_f, column_sums, panel_d, panel_f, products, step_d,
 )
 
 cdef enum:
@@ -51,7 +51,7 @@ def panel_width(int itemsize, /):
 
 def values_of_lists(int itemsize, Py_ssize_t width, /):
     """Return the number of values in the lists of rows of a block, `width` columns wide."""
-    return width // step_of_columns * (rows_of_block(itemsize) + 1)
+    return width // step_d * (rows_of_block(itemsize) + 1)
 
 
 def blocks_at_once(int itemsize, Py_ssize_t width, bint together, /):
@@ -162,7 +162,7 @@ cdef void add_in_turns(const floating[:, ::1] X, const floating[:, ::1] Y, Py_ss
     cdef Py_ssize_t in_block = SCATTER_ROWS_f if floating is float else SCATTER_ROWS_d
     cdef Py_ssize_t step = LINES if lists == NULL else in_block, n_parts = at_once // step
     cdef Py_ssize_t n_tasks = tasks_of(S.shape[2] // panel, in_block, panel), width
-    cdef Py_ssize_t of_lists = S.shape[2] // step_of_columns * (in_block + 1) * at_once // in_block
+    cdef Py_ssize_t of_lists = S.shape[2] // step_d * (in_block + 1) * at_once // in_block
     cdef floating* to
     cdef uint16_t* list_to
     cdef Py_ssize_t n = X.shape[0], n_chunks = (n + at_once - 1) // at_once
@@ -256,7 +256,7 @@ cdef void multiply(Py_ssize_t start, Py_ssize_t stop, Py_ssize_t task, Py_ssize_
                             codes + start if codes != NULL else NULL, sums + b * panel, stride)
         packed = packed + in_block * n_panels * panel
         if lists != NULL:
-            lists = lists + n_panels * panel // step_of_columns * (in_block + 1)
+            lists = lists + n_panels * panel // step_d * (in_block + 1)
         start = start + in_block
 
 

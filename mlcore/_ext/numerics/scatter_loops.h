@@ -27,7 +27,7 @@ static void NAME(pack)(ptrdiff_t width, const REAL *line, const REAL *near, REAL
   }
 }
 
-static void NAME(list)(ptrdiff_t rows, const REAL *panel, uint16_t *lists) {
+static void NAME(list_rows)(ptrdiff_t rows, const REAL *panel, uint16_t *lists) {
   enum { SIDE = SCATTER_STEP < LANES ? SCATTER_STEP : LANES }; /* columns side by side */
   for (int c = 0; c < WIDTH; c += SCATTER_STEP, lists += ROWS + 1) {
     uint16_t n = 0;
@@ -80,8 +80,8 @@ static void NAME(products)(ptrdiff_t rows, const REAL *strips, const uint16_t *l
   }
 }
 
-static void NAME(sums)(ptrdiff_t rows, const REAL *panel, const REAL *root, const int64_t *codes,
-                       double *sums, ptrdiff_t stride) {
+static void NAME(column_sums)(ptrdiff_t rows, const REAL *panel, const REAL *root,
+                              const int64_t *codes, double *sums, ptrdiff_t stride) {
   if (!codes) {
     VEC sum[SCATTER_VECTORS] = {{0}};
     for (ptrdiff_t r = 0; r < rows; r++)

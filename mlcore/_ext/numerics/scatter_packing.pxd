@@ -3,8 +3,8 @@ from cython cimport floating
 from libc.stdint cimport int64_t, uint16_t
 from libc.string cimport memcpy, memset
 
-from mlcore._ext.numerics.scatter_table cimport (
-    SCATTER_ROWS_d, SCATTER_ROWS_f, list_rows, pack, panel_d, panel_f, step_of_columns, strip_d,
+from mlcore._ext.numerics.scatter_h cimport (
+    SCATTER_ROWS_d, SCATTER_ROWS_f, list_rows, pack, panel_d, panel_f, step_d, strip_d,
     strip_f,
 )
 
@@ -133,7 +133,7 @@ cdef inline void pack_part(const floating[:, ::1] X, const floating[:, ::1] Y, P
     pack_rows(X, Y, start + top, rows, root + start + top if root != NULL else NULL, runs, n_runs,
               width, near, line, packed + top % in_block * strip)
     if lists != NULL:  # of whole blocks
-        lists = lists + top // in_block * (width // step_of_columns * (in_block + 1))
+        lists = lists + top // in_block * (width // step_d * (in_block + 1))
         for b in range(width // panel):
             list_rows(rows, packed + b * in_block * panel,
-                      lists + b * panel // step_of_columns * (in_block + 1))
+                      lists + b * panel // step_d * (in_block + 1))

@@ -25,4 +25,5 @@ static void product_widened(ptrdiff_t n_rows, ptrdiff_t n, const float *K, ptrdi
   }
 }
 
-SIMD_TABLE(product, .f = product_f, .d = product_d, .widened = product_widened)
+SIMD_TABLE(product, .f = {.product = product_widened}, .d = {.product = product_d},
+           .single = product_f)

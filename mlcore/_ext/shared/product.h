@@ -4,13 +4,17 @@
 
 #include <stddef.h>
 
-typedef struct {
-  void (*f)(ptrdiff_t n_rows, ptrdiff_t n, const float *K, ptrdiff_t stride, const float *V,
-            ptrdiff_t width, float *out);
-  void (*d)(ptrdiff_t n_rows, ptrdiff_t n, const double *K, ptrdiff_t stride, const double *V,
-            ptrdiff_t width, double *out);
-  void (*widened)(ptrdiff_t n_rows, ptrdiff_t n, const float *K, ptrdiff_t stride, const double *V,
+#define PRODUCT_LOOPS(real)                                                                        \
+  /* out = K V, in double precision */                                                             \
+  void (*product)(ptrdiff_t n_rows, ptrdiff_t n, const real *K, ptrdiff_t stride, const double *V, \
                   ptrdiff_t width, double *out);
+
+typedef struct {
+  struct { PRODUCT_LOOPS(float) } f;
+  struct { PRODUCT_LOOPS(double) } d;
+  /* in single precision */
+  void (*single)(ptrdiff_t n_rows, ptrdiff_t n, const float *K, ptrdiff_t stride, const float *V,
+                 ptrdiff_t width, float *out);
 } product_loops;
 
 extern const product_loops *product_table;

@@ -3,8 +3,8 @@ from cython cimport floating
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
-from mlcore._ext.shared.copies_table cimport copy
-from mlcore._ext.shared.transpose_table cimport transpose
+from mlcore._ext.shared.copies_h cimport copy
+from mlcore._ext.shared.transpose_h cimport transpose
 
 
 cdef inline void copy_to_both_places(const floating* tile, Py_ssize_t stride, Py_ssize_t rows,

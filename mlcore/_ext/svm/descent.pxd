@@ -8,7 +8,7 @@ from libc.stdint cimport int8_t, int64_t
 
 from mlcore._ext.kernels.gram_rows cimport add_product
 from mlcore._ext.svm.optimality cimport up_value, low_value
-from mlcore._ext.svm.working_set_table cimport smo_working_set
+from mlcore._ext.svm.working_set_h cimport smo_working_set
 
 cdef enum:
     WORTH = 1_000_000  # operations that pay for waking threads, as in mlcore.runtime.threads

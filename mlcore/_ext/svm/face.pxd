@@ -15,7 +15,7 @@ from mlcore._ext.svm.descent cimport (
     ENDED, GOES_ON, NEEDS_ROOM, balanced, descent, inside, outcome, update_gradient,
     update_gradient_from, violation
 )
-from mlcore._ext.svm.working_set_table cimport smo_working_set
+from mlcore._ext.svm.working_set_h cimport smo_working_set
 
 cdef enum:
     ROUNDS = 6   # of a face: factorisations

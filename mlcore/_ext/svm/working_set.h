@@ -1,4 +1,4 @@
-/* Sequential minimal optimisation inside a working set (see working_set_loops.h). */
+/* Sequential minimal optimisation inside a working set (see working_set.c). */
 #ifndef MLCORE_WORKING_SET_H
 #define MLCORE_WORKING_SET_H
 

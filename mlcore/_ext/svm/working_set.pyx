@@ -13,8 +13,8 @@ from mlcore._ext.svm.descent cimport (
 )
 from mlcore._ext.svm.face cimport begin_face, face_round, line_search, move_to_sum
 from mlcore._ext.svm.optimality cimport up_value, low_value
-from mlcore._ext.svm.working_set_table cimport smo, smo_working_set
-from mlcore._ext.shared.transpose_table cimport transpose
+from mlcore._ext.svm.working_set_h cimport smo, smo_working_set
+from mlcore._ext.shared.transpose_h cimport transpose
 
 cdef int64_t FACE_DUE = 1 << 62  # pair steps since the last face: more than any wait
 

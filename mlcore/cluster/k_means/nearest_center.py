@@ -21,7 +21,7 @@ _MACHINE_EPS = {np.dtype(np.float32): _SINGLE_EPS, np.dtype(np.float64): _EPS}
 
 class PlainSearch:
     """Search of all centres, for samples whose labels may change
-    (cluster/k_means/lloyd_plain_loops.h).
+    (cluster/k_means/lloyd_plain.c).
 
     Parameters
     ----------

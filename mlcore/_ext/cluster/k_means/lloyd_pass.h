@@ -21,7 +21,7 @@ typedef struct {
   const float *own_moved, *others_moved, *half_gap, *group_moved;
   int32_t *labels;
   float *upper, *lower, *bounds;
-  /* For lloyd_plain_loops.h: */
+  /* For lloyd_plain.c: */
   /* samples in X; centres with padding; stride of rows side by side */
   ptrdiff_t n, k, width;
   /* relative rounding of a squared distance; the largest |c|^2 */

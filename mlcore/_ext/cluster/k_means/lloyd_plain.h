@@ -1,4 +1,4 @@
-/* Lloyd's algorithm by comparison with every centre (see lloyd_plain_loops.h). */
+/* Lloyd's algorithm by comparison with every centre (see lloyd_plain.c). */
 #ifndef MLCORE_LLOYD_PLAIN_H
 #define MLCORE_LLOYD_PLAIN_H
 

@@ -1,4 +1,4 @@
-/* Lloyd's algorithm with bounds by groups of centres (see nearest_center_loops.h). */
+/* Lloyd's algorithm with bounds by groups of centres (see nearest_center.c). */
 #ifndef MLCORE_NEAREST_CENTER_H
 #define MLCORE_NEAREST_CENTER_H
 

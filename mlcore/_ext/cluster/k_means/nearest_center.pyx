@@ -2,7 +2,7 @@
 
 assign_plainly  searches all centres, or none where a lower bound on the gap (how much nearer the
                 own centre is than any other) exceeds the movements (Hamerly, SDM 2010), see
-                cluster/k_means/lloyd_plain_loops.h;
+                cluster/k_means/lloyd_plain.c;
 assign          searches the groups that bounds do not rule out (Yinyang k-means, Ding et al., ICML
                 2015). Centres near each other form groups of 64 bytes a feature. A sample has an
                 upper bound on the distance to its own centre, a lower bound for the others of each
@@ -23,14 +23,14 @@ from cython.parallel cimport prange, threadid
 from libc.stdint cimport int32_t, int64_t
 
 from mlcore._ext.shared.index cimport index
-from mlcore._ext.cluster.k_means.nearest_center_table cimport lloyd
-from mlcore._ext.cluster.k_means.lloyd_pass cimport (
+from mlcore._ext.cluster.k_means.nearest_center_h cimport lloyd
+from mlcore._ext.cluster.k_means.lloyd_pass_h cimport (
     LLOYD_BATCH, LLOYD_GROUPS, LLOYD_SCRATCH, lloyd_pass,
 )
-from mlcore._ext.cluster.k_means.lloyd_plain_table cimport lloyd_plain
-from mlcore._ext.cluster.k_means.lloyd_plain_table cimport own_distances as own_distances_of_rows
-from mlcore._ext.shared.panel cimport PANEL_DOUBLE, PANEL_FLOAT
-from mlcore._ext.numerics.greedy_seeds_table cimport seed
+from mlcore._ext.cluster.k_means.lloyd_plain_h cimport lloyd_plain
+from mlcore._ext.cluster.k_means.lloyd_plain_h cimport own_distances as own_distances_of_rows
+from mlcore._ext.shared.panel_h cimport PANEL_DOUBLE, PANEL_FLOAT
+from mlcore._ext.numerics.greedy_seeds_h cimport seed
 
 GROUP = {4: 16, 8: 8}  # centres in a group, by bytes of a value
 MOST_GROUPS = LLOYD_GROUPS

@@ -2,7 +2,7 @@
 
 A call makes several steps on few samples.
 
-Labels are those of cluster/k_means/lloyd_plain_loops.h, which compares every centre. Arrays are in
+Labels are those of cluster/k_means/lloyd_plain.c, which compares every centre. Arrays are in
 C order and of the right shapes: X (n, d), centers (k, d), labels (n,), sums (k, d) and counts (k,)
 of weighted samples by label, which follow the labels; `weights` is empty for ones. `scratch` holds
 ``(k + 4) (d + 1) + SCRATCH width`` values, where `width` is d, below 16 rounded up to a power of 2.
@@ -12,9 +12,9 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
 
-from mlcore._ext.cluster.k_means.lloyd_pass cimport LLOYD_SCRATCH, lloyd_pass
-from mlcore._ext.cluster.k_means.lloyd_plain_table cimport lloyd_plain
-from mlcore._ext.cluster.k_means.lloyd_plain_table cimport own_distances as own_distances_of_rows
+from mlcore._ext.cluster.k_means.lloyd_pass_h cimport LLOYD_SCRATCH, lloyd_pass
+from mlcore._ext.cluster.k_means.lloyd_plain_h cimport lloyd_plain
+from mlcore._ext.cluster.k_means.lloyd_plain_h cimport own_distances as own_distances_of_rows
 
 SCRATCH = LLOYD_SCRATCH
 

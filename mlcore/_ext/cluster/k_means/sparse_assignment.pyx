@@ -13,10 +13,11 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
 from mlcore._ext.shared.index cimport index
-from mlcore._ext.cluster.k_means.sparse_assignment_table cimport (
-    SPARSE_BATCH, SPARSE_GROUP, SPARSE_LINE, sparse_assignment_loops, sparse_assignment_table,
-    sparse_row_loops, sparse_search,
+from mlcore._ext.cluster.k_means.sparse_assignment_h cimport (
+    SPARSE_BATCH, SPARSE_GROUP, SPARSE_LINE, d_int32, d_int64, f_int32, f_int64, sparse_row_loops,
+    sparse_search,
 )
+from mlcore._ext.cluster.k_means.sparse_assignment_h cimport means as mean_columns
 
 cdef enum:
     STRIP = 64  # features that are transposed together
@@ -35,17 +36,16 @@ def padded(Py_ssize_t n_columns, /):
 cdef inline const sparse_row_loops* loops(const floating* data,
                                           const index* indices) noexcept nogil:
     """Return the loops for these types."""
-    cdef const sparse_assignment_loops* table = sparse_assignment_table
     if floating is float:
         if index is int32_t:
-            return &table.f_int32
+            return &f_int32
         else:
-            return &table.f_int64
+            return &f_int64
     else:
         if index is int32_t:
-            return &table.d_int32
+            return &d_int32
         else:
-            return &table.d_int64
+            return &d_int64
 
 
 cdef inline void search(const sparse_search* s, Py_ssize_t i, const double* values,
@@ -153,11 +153,10 @@ def move(const double[:, ::1] sums, const double[::1] mass, bint single, double[
     """
     cdef Py_ssize_t g, j, d = sums.shape[0], stride = sums.shape[1], farthest = 0
     cdef double value = 0, shift = 0, most = 0, second = 0, length
-    cdef const sparse_assignment_loops* table = sparse_assignment_table
     for g in prange(scratch.shape[0], nogil=True, num_threads=n_threads):
         j = g * SPARSE_GROUP
-        table.means(d, stride, &sums[0, j], &mass[j], single, &columns[0, j], &singles[0, j],
-                    &scratch[g, 0, 0])
+        mean_columns(d, stride, &sums[0, j], &mass[j], single, &columns[0, j], &singles[0, j],
+                     &scratch[g, 0, 0])
     for j in range(scratch.shape[0] * SPARSE_GROUP):
         g = j // SPARSE_GROUP
         if mass[j] > 0:

@@ -14,13 +14,13 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
 from mlcore._ext.shared.blas cimport gemm_nt
-from mlcore._ext.cluster.linkage cimport linkage_table as loops
-from mlcore._ext.cluster.distances_table cimport distances, squared_distance
-from mlcore._ext.cluster.linkage.linkage_table cimport (
+from mlcore._ext.cluster.linkage cimport linkage_h as loops
+from mlcore._ext.cluster.distances_h cimport distances, squared_distance
+from mlcore._ext.cluster.linkage.linkage_h cimport (
     LINKAGE_AVERAGE, LINKAGE_CENTROID, LINKAGE_COMPLETE, LINKAGE_MEDIAN, LINKAGE_SINGLE,
     LINKAGE_WARD, LINKAGE_WEIGHTED, cluster_matrix,
 )
-from mlcore._ext.shared.panel cimport PANEL_DOUBLE
+from mlcore._ext.shared.panel_h cimport PANEL_DOUBLE
 
 cdef enum:
     TILE = 192

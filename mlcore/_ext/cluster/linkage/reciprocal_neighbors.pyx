@@ -9,8 +9,8 @@ Arrays are in C order and of the right shapes; every element has one writer.
 from cython.parallel cimport prange, threadid
 from libc.stdint cimport int32_t, int64_t
 
-from mlcore._ext.cluster.linkage cimport linkage_table as loops
-from mlcore._ext.cluster.linkage.linkage_table cimport (
+from mlcore._ext.cluster.linkage cimport linkage_h as loops
+from mlcore._ext.cluster.linkage.linkage_h cimport (
     LINKAGE_AVERAGE, LINKAGE_COMPLETE, LINKAGE_QUERIES, LINKAGE_WARD, cluster_set,
 )
 

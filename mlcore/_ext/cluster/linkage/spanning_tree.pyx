@@ -12,11 +12,11 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
-from mlcore._ext.shared.panel cimport PANEL_DOUBLE, PANEL_FLOAT
-from mlcore._ext.cluster.linkage.spanning_tree_table cimport TREE_FEATURES, point_tree, span_tree
-from mlcore._ext.cluster.linkage.spanning_tree_table cimport TREE_LEAF as LEAF
-from mlcore._ext.cluster.linkage.spanning_tree_table cimport grow_tree as grow_tree_of_points
-from mlcore._ext.cluster.linkage.spanning_tree_table cimport (
+from mlcore._ext.shared.panel_h cimport PANEL_DOUBLE, PANEL_FLOAT
+from mlcore._ext.cluster.linkage.spanning_tree_h cimport TREE_FEATURES, point_tree, span_tree
+from mlcore._ext.cluster.linkage.spanning_tree_h cimport TREE_LEAF as LEAF
+from mlcore._ext.cluster.linkage.spanning_tree_h cimport grow_tree as grow_tree_of_points
+from mlcore._ext.cluster.linkage.spanning_tree_h cimport (
     nearest_others as nearest_others_of_leaves,
 )
 from mlcore._ext.cluster.linkage.union_find cimport root_of
