@@ -1,4 +1,10 @@
-"""Kernels: Gram matrices, feature maps and Mercer's condition."""
+"""Kernels: Gram matrices, feature maps and Mercer's condition.
+
+Width and constant of a kernel by name differ by family, as scikit-learn's do. Support vector
+machines, kernel k-means and perceptrons have ``gamma="scale"``, 1 / (d Var(X)), and ``coef0=0``;
+spectral clustering ``gamma="scale"`` and ``coef0=1``; kernel ridge regression, PCA, CCA and
+`gram_matrix` ``gamma=None``, 1 / d, and ``coef0=1``.
+"""
 
 from mlcore.kernels.centering import GramCenterer, center_gram
 from mlcore.kernels.gram import (

@@ -139,6 +139,6 @@ def _centered(K, column_means, mean, out):
     rows = K.mean(axis=1, dtype=np.float64)[:, None] - mean
     step = max(1, 1_000_000 // K.shape[1])  # float64 sums, without an n x n copy of them
     for start in range(0, len(K), step):
-        part = slice(start, start + step)
-        np.subtract(K[part], rows[part] + column_means, out=out[part], casting="unsafe")
+        batch = slice(start, start + step)
+        np.subtract(K[batch], rows[batch] + column_means, out=out[batch], casting="unsafe")
     return out

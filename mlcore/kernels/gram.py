@@ -16,7 +16,7 @@ from mlcore.kernels.resolve import as_kernel, resolve_gamma
 from mlcore.runtime.memory import require_memory
 from mlcore.runtime.scratch import scratch_array
 
-_BLOCK = 1024
+_BLOCK = 1024  # rows that are compared with the columns of the same places at once
 
 
 def gram_matrix(

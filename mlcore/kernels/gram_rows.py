@@ -78,14 +78,14 @@ class GramRows:
             return cls(kernel, kernel.n, matrix)
         n, row = kernel.n, padded(kernel.n) * kernel.dtype.itemsize
         room = int(cache_size * 1e6 // row)
-        some = max(0, room - cls.PASSING // row) if kernel.terms > cls.CHEAP else 0
-        gram = cls(kernel, n if room >= n else some)
+        kept = max(0, room - cls.PASSING // row) if kernel.terms > cls.CHEAP else 0
+        cache = cls(kernel, n if room >= n else kept)
         require_memory(
-            gram.capacity, row, 1, what="the kept part of the Gram matrix",
+            cache.capacity, row, 1, what="the kept part of the Gram matrix",
             instead="lower cache_size",
         )  # fmt: skip
-        gram.compute_first()
-        return gram
+        cache.compute_first()
+        return cache
 
     @property
     def diagonal(self) -> np.ndarray:
@@ -107,8 +107,8 @@ class GramRows:
             self.kernel.fill_all(self.rows)
         else:
             for start in range(0, len(first), self._at_once):
-                part = first[start : start + self._at_once]
-                self.kernel.fill(part, self.rows, part)
+                batch = first[start : start + self._at_once]
+                self.kernel.fill(batch, self.rows, batch)
         self._slot[first] = self._owner[:] = first
 
     @property
@@ -161,27 +161,27 @@ class GramRows:
             step = min(step, max(64, self._at_once))
             self._forget(step)
         for start in range(0, len(samples), step):
-            part = slice(start, start + step)
+            batch = slice(start, start + step)
             if keep:
-                slots = self.fetch(samples[part])
+                slots = self.fetch(samples[batch])
             else:
-                slots = np.arange(len(samples[part]))
-                self.kernel.fill(samples[part], self.rows, slots)
+                slots = np.arange(len(samples[batch]))
+                self.kernel.fill(samples[batch], self.rows, slots)
             for first, last in spans:
-                add_rows(slots, weights[part], self.rows, out, first, last)
+                add_rows(slots, weights[batch], self.rows, out, first, last)
 
     def pieces(self, wanted: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Yield all of the `wanted` rows (repeats allowed) as (array, part, slots).
+        """Yield all of the `wanted` rows (repeats allowed) as (array, batch, slots).
 
-        ``array[slots]`` are the rows ``wanted[part]`` of K, in the first n columns; `part` ascends.
-        Rows that are not cached are computed and not kept.
+        ``array[slots]`` has the rows ``wanted[batch]`` of K in its first n columns; `batch`
+        ascends. Rows that are not cached are computed and not kept.
         """
         slots = self._slot[wanted]
         here = np.flatnonzero(slots >= 0)
         step = items_per_call(3 * self.n)
         for start in range(0, len(here), step):
-            part = here[start : start + step]
-            yield self.rows, part, slots[part]
+            batch = here[start : start + step]
+            yield self.rows, batch, slots[batch]
         if len(here) == len(wanted):
             return
         missing = np.unique(wanted[slots < 0])
@@ -190,14 +190,14 @@ class GramRows:
         for start in range(0, len(missing), len(self._passing)):
             now = missing[start : start + len(self._passing)]
             self.kernel.fill(now, self._passing, np.arange(len(now)))
-            part = np.flatnonzero((slots < 0) & (wanted >= now[0]) & (wanted <= now[-1]))
-            yield self._passing, part, np.searchsorted(now, wanted[part])
+            batch = np.flatnonzero((slots < 0) & (wanted >= now[0]) & (wanted <= now[-1]))
+            yield self._passing, batch, np.searchsorted(now, wanted[batch])
 
     def block(self, wanted: np.ndarray) -> np.ndarray:
         """Return these rows of K, float64 (len(wanted), n)."""
         out = np.empty((len(wanted), self.n))
-        for array, part, slots in self.pieces(wanted):
-            out[part] = array[slots, : self.n]
+        for array, batch, slots in self.pieces(wanted):
+            out[batch] = array[slots, : self.n]
         return out
 
 

@@ -1,6 +1,5 @@
 """Base class of kernels: a function k(x, y) of two samples, its rows and its properties."""
 
-import importlib
 from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
@@ -56,6 +55,11 @@ class Kernel:
     origin_free: bool = False
     precomputed: ClassVar[bool] = False  # True if samples are rows of kernel values
     packed: ClassVar[bool] = False  # True if `rows` and `against` copy their samples
+    halves: ClassVar[bool] = False  # True if the same samples twice cost half
+    # Functions of two kernels, or of one and a number: set by the module of sums and products,
+    # `mlcore.kernels.structured.combined`, which imports this one.
+    _sum: ClassVar[Callable[[Any, Any], Any]]
+    _product: ClassVar[Callable[[Any, Any], Any]]
 
     @property
     def name(self) -> str:
@@ -106,16 +110,20 @@ class Kernel:
         raise NotImplementedError
 
     def __add__(self, other: Any) -> Any:
-        return _combined("SumKernel", self, other)
+        return self._sum(self, other)
 
     def __radd__(self, other: Any) -> Any:
-        return _combined("SumKernel", other, self)
+        return self._sum(other, self)
 
     def __mul__(self, other: Any) -> Any:
-        return _combined("ProductKernel", self, other)
+        return self._product(self, other)
 
     def __rmul__(self, other: Any) -> Any:
-        return _combined("ProductKernel", other, self)
+        return self._product(other, self)
+
+    def _settings(self) -> "Kernel":
+        """Return this kernel, of samples that it has encoded, with checked parameters."""
+        return self
 
     def diagonal(self, X: Any) -> np.ndarray:
         """Return k(x, x) of all samples, float64 (n,).
@@ -192,7 +200,7 @@ class Kernel:
         rows : KernelRows
             They are computed when asked for.
         """
-        return CalledRows(self, X, double)
+        return CalledRows(self._settings(), X, double)
 
     def against(self, V: Any) -> Callable[..., np.ndarray]:
         """Return ``values(X, out=None)``, the kernel values of samples X with V, (n, m).
@@ -208,20 +216,14 @@ class Kernel:
         values : callable
             ``values(X, out=None)`` is an array (n, m).
         """
+        kernel = self._settings()
 
         def values(X, out=None):
             if sparse.issparse(X) != sparse.issparse(V):
-                return self.values(sparse.csr_array(X), sparse.csr_array(V))
-            return self.values(X, V)
+                return kernel.values(sparse.csr_array(X), sparse.csr_array(V))
+            return kernel.values(X, V)
 
         return values
-
-
-def _combined(name, first, second):
-    if not all(isinstance(part, Kernel | int | float | np.number) for part in (first, second)):
-        return NotImplemented
-    combined = importlib.import_module("mlcore.kernels.structured.combined")
-    return getattr(combined, name)(first, second)
 
 
 def of_numbers(samples: Any) -> bool:

@@ -29,8 +29,8 @@ class KernelModel(Model):
     @property
     def _fitted_kernel(self) -> Kernel:
         """The kernel of a fitted model."""
-        how = {"gamma": self.gamma_, "degree": self.degree, "coef0": self.coef0}
-        return as_kernel(self.kernel, **how)
+        parameters = {"gamma": self.gamma_, "degree": self.degree, "coef0": self.coef0}
+        return as_kernel(self.kernel, **parameters)
 
     @property
     def _kernel_of_X(self) -> Any:
@@ -68,8 +68,8 @@ class KernelModel(Model):
             attributes["n_features_in_"] = held.shape[1]
         super()._set_fitted(X_original, **attributes)
 
-    def _as_samples(self, X, **how):
-        return kernel_samples(X, as_kernel(self._kernel_of_X), **how)
+    def _as_samples(self, X, **options):
+        return kernel_samples(X, as_kernel(self._kernel_of_X), **options)
 
 
 def checked_kernel(kernel: Any, degree: Any, coef0: Any, owner: str) -> Kernel:
@@ -97,9 +97,9 @@ def given_gram(K: np.ndarray, name: str, owner: str) -> np.ndarray:
     return symmetric_part(K, owner, name)
 
 
-def kernel_samples(X: Any, kernel: Kernel, *, owner: str, name: str = "X", **how: Any) -> Any:
-    """Return samples as `kernel` takes them, checked; `how` is what `as_samples` takes too."""
-    like = how.get("like")
+def kernel_samples(X: Any, kernel: Kernel, *, owner: str, name: str = "X", **options: Any) -> Any:
+    """Return samples as `kernel` takes them, checked; `options` is what `as_samples` takes too."""
+    like = options.get("like")
     if kernel.precomputed and sparse.issparse(X):
         raise TypeError(
             f"Sparse precomputed kernel values were passed to {owner}, which takes dense ones: "
@@ -114,7 +114,7 @@ def kernel_samples(X: Any, kernel: Kernel, *, owner: str, name: str = "X", **how
                 f"{name} holds numbers, but {owner} was fitted to other objects; both are samples "
                 "of the same kernel."
             )
-    checked = as_samples(X, owner=owner, name=name, **how)
+    checked = as_samples(X, owner=owner, name=name, **options)
     kernel.require_valid(checked, name)
     return checked
 

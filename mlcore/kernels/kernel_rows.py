@@ -100,8 +100,8 @@ class KernelRows:
         """
         if self.kernel.positive_semidefinite:
             return
-        some = np.unique(np.linspace(0, self.n - 1, _PSD_SAMPLE).astype(np.intp))
-        K = np.asarray(self.block(some, some), dtype=np.float64)
+        sample = np.unique(np.linspace(0, self.n - 1, _PSD_SAMPLE).astype(np.intp))
+        K = np.asarray(self.block(sample, sample), dtype=np.float64)
         slack = np.sqrt(np.finfo(self.dtype).eps) * np.abs(K).max()
         name = self.kernel.name
         if np.abs(K - K.T).max() > slack:
@@ -124,9 +124,9 @@ class PackedRows(KernelRows):
         self._packed = Packed(X, kernel, dtype=self.dtype)
         self.diagonal = self._packed.diagonal
         self.linear = kernel.linear
-        self.halves = self._packed.layout != "inverted"
-        self.terms = self._packed.terms_per_value
-        self.nbytes = self._packed.nbytes
+        layout = self._packed.layout
+        self.halves, self.nbytes = layout.halves, layout.nbytes
+        self.terms = layout.terms_per_value
 
     @cached_property
     def rounding(self) -> float:
@@ -146,11 +146,11 @@ class PackedRows(KernelRows):
 
     def add_weights(self, samples: np.ndarray, weights: np.ndarray, w: np.ndarray) -> None:
         """w += sum_s weights[s] x_s, float64 (d,); for the linear kernel."""
-        self._packed.combine(samples, weights, w)
+        self._packed.layout.combine(samples, weights, w)
 
     def expand(self, w: np.ndarray, out: np.ndarray) -> None:
         """out = X w, float64 (n,); for the linear kernel."""
-        self._packed.project(w, out)
+        self._packed.layout.project(w, out)
 
 
 class MatrixRows(KernelRows):
@@ -181,22 +181,19 @@ class CalledRows(KernelRows):
     def __init__(self, kernel: Any, X: Any, double: bool) -> None:
         self.diagonal = kernel.diagonal(X)
         super().__init__(kernel, X, np.abs(self.diagonal).max(), double)
+        self.halves = kernel.halves
 
     def fill(self, rows, out, dest, columns=None):
         X = self._X if columns is None else self._X[columns]
         m = X.shape[0]
         step = max(1, self._VALUES // max(1, m))
         for start in range(0, len(rows), step):
-            part = slice(start, start + step)
-            out[dest[part], :m] = self.kernel.values(self._X[rows[part]], X)
-
-
-class SymmetricRows(CalledRows):
-    """Rows for a kernel that computes half of the values, called with the same samples twice."""
-
-    halves = True
+            batch = slice(start, start + step)
+            out[dest[batch], :m] = self.kernel.values(self._X[rows[batch]], X)
 
     def fill_all(self, out, chosen=None):
-        X = self._X if chosen is None else self._X[chosen]
-        m = X.shape[0]
-        out[:m, :m] = self.kernel.values(X, X)
+        if self.halves:
+            X = self._X if chosen is None else self._X[chosen]
+            out[: X.shape[0], : X.shape[0]] = self.kernel.values(X, X)
+        else:
+            super().fill_all(out, chosen)

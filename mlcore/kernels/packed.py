@@ -1,8 +1,9 @@
 """Samples packed for computing kernel values between them in blocks that fit the cache.
 
-The only module that knows the layouts of `mlcore._ext.kernels.packed`: panels, products and
-inverted lists.
+The only module that knows the layouts of the loops: `Panels`, `Products`, `Inverted`.
 """
+
+from typing import NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
@@ -20,8 +21,310 @@ _FEW = 8  # features: up to this, squared differences cost no more than exp
 _LOG2_E = 1.4426950408889634
 _FAR = 1e14  # distance in units of 1 / gamma from which on the kernel value is 0
 _ENTRIES = 2**20  # of a block of dense samples
-_TILE_ROWS, _TILE_COLUMNS, _BAND = 256, 256, 4
 _FRESH_TERMS = 128  # products in the time of a write to memory not touched before
+
+
+class Columns(NamedTuple):
+    """Samples as columns of a block of kernel values.
+
+    Attributes
+    ----------
+    samples : as their layout keeps them
+    terms : (count or more,)
+        Term of each sample beside inner products.
+    count : int
+    """
+
+    samples: object
+    terms: np.ndarray
+    count: int
+
+
+# The layouts have the same methods. `rows`, `chosen` and `dest` are int64 (count,); `spec` is the
+# kernel as the loops take it: code, gamma, coef0, degree.
+
+
+class Products:
+    """Dense rows, multiplied by BLAS tile by tile: many features, few zeros.
+
+    Parameters
+    ----------
+    X : (n, d), C order
+    terms : (n,)
+        Term of each sample beside inner products.
+
+    Attributes
+    ----------
+    terms_per_value : float
+        Products that one kernel value costs.
+    nbytes : int
+        Of rows and columns.
+    """
+
+    halves = True  # `symmetric` computes half of the values
+
+    def __init__(self, X: np.ndarray, terms: np.ndarray) -> None:
+        self.X, self.terms = X, terms
+        self.terms_per_value, self.nbytes = float(X.shape[1]), X.nbytes
+
+    @classmethod
+    def of(cls, X, terms, dtype, zeros):
+        """Return the samples in this layout."""
+        if sparse.issparse(X):
+            X = X.toarray()
+        return cls(np.ascontiguousarray(X, dtype=dtype), terms)
+
+    def columns(self, chosen: np.ndarray | None = None) -> Columns:
+        """Return the chosen samples as columns, all by default."""
+        if chosen is None:
+            return Columns(self.X, self.terms, len(self.X))
+        return Columns(self._samples(chosen), self.terms[chosen], len(chosen))
+
+    def free_rows(self) -> None:
+        """Free what only rows need: nothing."""
+
+    def block(self, spec, rows, columns, out, dest):
+        """out[dest[r], c] = k(rows[r], column c)."""
+        threads = _threads(len(rows), columns.count, self.terms_per_value)
+        step = rows_per_call(len(rows), columns.count, self.terms_per_value)
+        tile = _ext.TILE_ROWS
+        step = max(tile, step // tile * tile)
+        scratch = self._scratch(threads)
+        for start in range(0, len(rows), step):
+            now, to = rows[start : start + step], dest[start : start + step]
+            with single_threaded_blas():
+                _ext.product_block(
+                    *spec, self._samples(now), self.terms[now], columns.samples, columns.terms,
+                    out, to, False, scratch, 0, -(-len(now) // tile), threads,
+                )  # fmt: skip
+
+    def symmetric(self, spec, chosen, columns, out):
+        """out[:m, :m] = K between the m chosen samples, which are the columns."""
+        m = columns.count
+        threads = _threads(m, m, self.terms_per_value)
+        step = rows_per_call(m, m, self.terms_per_value)
+        tiles, step = -(-m // _ext.TILE_ROWS), max(1, step // _ext.TILE_ROWS)
+        A, terms, _ = columns
+        order, scratch = np.arange(m), self._scratch(threads)
+        with single_threaded_blas():
+            for first in range(0, tiles, step):
+                _ext.product_block(
+                    *spec, A, terms, A, terms, out, order, True, scratch, first,
+                    min(tiles, first + step), threads,
+                )  # fmt: skip
+
+    def combine(self, rows, weights, w):
+        """w += sum_r weights[r] x of rows[r]: the weight vector of a linear kernel."""
+        for start in range(0, len(rows), 256):
+            batch = slice(start, start + 256)
+            w += weights[batch] @ self.X[rows[batch]].astype(np.float64, copy=False)
+
+    def project(self, w, out):
+        """out[i] = x_i.w in float64."""
+        with single_threaded_blas():
+            for start in range(0, len(self.X), 256):
+                batch = slice(start, start + 256)
+                out[batch] = self.X[batch].astype(np.float64, copy=False) @ w
+
+    def _samples(self, chosen):
+        out = scratch_array((len(chosen), self.X.shape[1]), self.X.dtype)
+        return np.take(self.X, chosen, axis=0, out=out, mode="clip")  # "raise" copies first
+
+    def _scratch(self, threads):
+        return scratch_array((threads, 2 * _ext.TILE_ROWS, _ext.TILE_COLUMNS), self.X.dtype)
+
+
+class _Listed:
+    """Rows as lists of their non-zeros; columns that are packed once and kept.
+
+    Parameters
+    ----------
+    lists : SampleLists
+    terms : (n,)
+        Term of each sample beside inner products.
+    d : int
+        Features.
+    """
+
+    def __init__(self, lists: SampleLists, terms: np.ndarray, d: int) -> None:
+        self.lists, self.terms, self.d = lists, terms, d
+        self.terms_per_value = float(lists.indptr[-1]) / max(1, len(terms))
+        self._all = None
+
+    @classmethod
+    def of(cls, X, terms, dtype, zeros):
+        """Return the samples in this layout; `zeros` keeps the zeros of dense rows."""
+        return cls(SampleLists.of(X, dtype, zeros=zeros), terms, X.shape[1])
+
+    def columns(self, chosen: np.ndarray | None = None) -> Columns:
+        """Return the chosen samples as columns; all, kept for the next call, by default."""
+        if chosen is not None:
+            return self._columns(chosen)
+        if self._all is None:
+            self._all = self._columns(None)
+        return self._all
+
+    def free_rows(self) -> None:
+        """Free what only rows need, once all columns are packed."""
+        self.lists = None
+
+    def combine(self, rows, weights, w):
+        """w += sum_r weights[r] x of rows[r]: the weight vector of a linear kernel."""
+        self.lists.combine(rows, weights, w)
+
+    def project(self, w, out):
+        """out[i] = x_i.w in float64."""
+        self.lists.project(w, out)
+
+
+class Panels(_Listed):
+    """Rows as lists of their non-zeros against panels of 64 or 32 columns.
+
+    For few features, dense samples with many zeros, and moderately sparse ones.
+    """
+
+    halves = True
+
+    @property
+    def nbytes(self) -> int:
+        columns = len(self.terms) * self.d * self.lists.values.itemsize
+        return columns + sum(array.nbytes for array in self.lists)
+
+    def _columns(self, chosen):
+        chosen = np.arange(len(self.terms)) if chosen is None else chosen
+        dtype = self.lists.values.dtype
+        width, m = _ext.PANEL_WIDTH[dtype.itemsize], len(chosen)
+        count = -(-m // width)
+        panels = scratch_array((count, self.d, width), dtype)
+        terms = scratch_array((count * width,), dtype)
+        terms[:m], terms[m:] = self.terms[chosen], 0
+        _ext.pack_panels(*self.lists, chosen, panels, effective_threads(panels.size))
+        return Columns(panels, terms, m)
+
+    def block(self, spec, rows, columns, out, dest):
+        """out[dest[r], c] = k(rows[r], column c)."""
+        panels, terms, m = columns
+        threads = _threads(len(rows), m, self.terms_per_value)
+        step = rows_per_call(len(rows), m, self.terms_per_value)
+        # Many features make a large panel, which more rows must pay for.
+        tile_rows = min(128 if self.d <= 128 else 512, len(rows))
+        side = _ext.BAND * panels.shape[2]
+        scratch = scratch_array((threads, tile_rows, side + 16), panels.dtype)
+        for start in range(0, len(rows), step):
+            _ext.panel_block(
+                *spec, rows[start : start + step], *self.lists, self.terms, panels, terms, m,
+                out, dest[start : start + step], scratch, threads,
+            )  # fmt: skip
+
+    def symmetric(self, spec, chosen, columns, out):
+        """out[:m, :m] = K between the m chosen samples, which are the columns."""
+        panels, terms, m = columns
+        threads = _threads(m, m, self.terms_per_value)
+        step = rows_per_call(m, m, self.terms_per_value)
+        side = _ext.BAND * panels.shape[2]
+        scratch = scratch_array((threads, 2 * side, side + 16), panels.dtype)
+        bands, step = -(-m // side), max(1, step // side)
+        for first in range(0, bands, step):
+            _ext.panel_symmetric(
+                *spec, chosen, *self.lists, self.terms, panels, terms, out, scratch, first,
+                min(bands, first + step), threads,
+            )  # fmt: skip
+
+
+class Inverted(_Listed):
+    """Rows as lists of their non-zeros against a list of samples for each feature.
+
+    For very sparse samples, of which those that are columns are CSR.
+    """
+
+    halves = False
+    _csr: sparse.csr_array | None = None
+
+    @classmethod
+    def of(cls, X, terms, dtype, zeros):
+        inverted = super().of(X, terms, dtype, zeros=False)
+        inverted._csr = X if sparse.issparse(X) else None
+        return inverted
+
+    @property
+    def nbytes(self) -> int:
+        return 2 * sum(array.nbytes for array in self.lists)
+
+    def free_rows(self):
+        self.lists = self._csr = None
+
+    def _columns(self, chosen):
+        rows = self._csr if chosen is None else self._csr[chosen]
+        terms = self.terms if chosen is None else self.terms[chosen]
+        by_feature = rows.tocsc()
+        lists = by_feature.indptr, by_feature.indices, by_feature.data.astype(terms.dtype)
+        return Columns(lists, terms, len(terms))
+
+    def block(self, spec, rows, columns, out, dest):
+        """out[dest[r], c] = k(rows[r], column c)."""
+        threads = _threads(len(rows), columns.count, self.terms_per_value)
+        step = rows_per_call(len(rows), columns.count, self.terms_per_value)
+        for start in range(0, len(rows), step):
+            _ext.inverted_block(
+                *spec, rows[start : start + step], *self.lists, self.terms, *columns.samples,
+                columns.terms, out, dest[start : start + step], columns.count, threads,
+            )  # fmt: skip
+
+    def symmetric(self, spec, chosen, columns, out):
+        """out[:m, :m] = K between the m chosen samples, which are the columns."""
+        m = columns.count
+        self.block(spec, chosen, columns, out, np.arange(m))
+        for i in range(m):  # sums in another order differ in their last bit
+            out[i, i + 1 : m] = out[i + 1 : m, i]
+
+
+def rows_per_call(n_rows: int, n_columns: int, terms_per_value: float) -> int:
+    """Return the number of rows of a block that one compiled call takes."""
+    cost = max(1, n_columns) * (max(4.0, terms_per_value) + _FRESH_TERMS)
+    return min(n_rows, items_per_call(cost))
+
+
+def _threads(n_rows, n_columns, terms_per_value):
+    return effective_threads(n_rows * n_columns * max(4.0, terms_per_value))
+
+
+class _Plan(NamedTuple):
+    """What the rows and the columns of one matrix share.
+
+    Attributes
+    ----------
+    layout : Panels, Products or Inverted
+        The class.
+    differences : bool
+        True for a Gaussian kernel of few features, computed from squared differences.
+    shift : (d,) float64 or None
+        Subtracted from each sample.
+    scale : float64 or None
+        Factor of the samples that stands for gamma, where float32 cannot hold the terms.
+    """
+
+    layout: type[Panels] | type[Products] | type[Inverted]
+    differences: bool
+    shift: np.ndarray | None
+    scale: np.float64 | None
+
+    @classmethod
+    def of(cls, X: np.ndarray | sparse.csr_array, kernel) -> Self:
+        """Return the plan for the fastest and most accurate inner products of X."""
+        n, d = X.shape
+        if sparse.issparse(X):
+            density = X.nnz / max(1, n * d)
+            layout = Panels if density >= 0.06 and d <= 1 << 16 else Inverted
+            return cls(layout, False, None, _scale(X, kernel))
+        probe = X[:: max(1, n // 500)]
+        density = np.count_nonzero(probe) / max(1, probe.size)
+        few = d <= 64 or density <= 0.35 or kernel.differences
+        differences = kernel.exponential and kernel.row_term == "squares" and d <= _FEW
+        shift = None
+        if kernel.shift_invariant and density > 0.35:
+            # Differences do not change, but the squared norms that cancel in them get smaller.
+            shift = X.mean(axis=0, dtype=np.float64)
+        return cls(Panels if few else Products, differences, shift, _scale(X, kernel))
 
 
 class Packed:
@@ -34,258 +337,105 @@ class Packed:
     dtype : float32 or float64, of the values and of the arithmetic
     like : Packed, optional
         The columns that these rows will meet: same layout, same shift and scale.
+
+    Attributes
+    ----------
+    n : int
+    layout : Panels, Products or Inverted
+        The samples.
+    diagonal : (n,) float64
+        k(x, x).
     """
 
     def __init__(self, X, kernel, *, dtype, like=None):
-        self.dtype = np.dtype(dtype)
+        self.dtype = dtype = np.dtype(dtype)
         self.n, self.d = X.shape
         X = dense_if_full(X)
-        if like is None:
-            self.layout, self.shift, self.scale = _layout(X, kernel)
-        else:
-            self.layout, self.shift, self.scale = like.layout, like.shift, like.scale
-        self.kernel = kernel = kernel if self.scale is None else kernel.with_gamma(1.0)
-        self._dense = self._lists = self._sparse = self._all = None
+        plan = self._plan = _Plan.of(X, kernel) if like is None else like._plan
+        self.kernel = kernel = kernel if plan.scale is None else kernel.with_gamma(1.0)
+        # The loops compute powers of 2 where the kernel has those of e.
+        gamma = kernel.gamma * _LOG2_E if kernel.exponential else kernel.gamma
+        name = f"{kernel.name} of differences" if plan.differences else kernel.name
+        self._gamma, self._spec = gamma, (_ext.KINDS[name], gamma, kernel.coef0, kernel.degree)
         if (like is not None or kernel.exponential) and self._lay_out_few(X):
             return
-        if self.layout == "differences" and sparse.issparse(X):
+        if plan.differences and sparse.issparse(X):
             X = X.toarray()
         with np.errstate(over="ignore"):  # to infinity: what is infinitely far has the value 0
-            X = _transformed(X, kernel, self.shift, self.scale, self.dtype)
+            X = _transformed(X, kernel, plan.shift, plan.scale, dtype)
             squared_norms = None if kernel.row_term == "absolute" else row_sums(X, "squares")
-            exponential = kernel.exponential
-            self.diagonal = np.ones(self.n) if exponential else kernel.diagonal_from(squared_norms)
+            self.diagonal = (
+                np.ones(self.n) if kernel.exponential else kernel.diagonal_from(squared_norms)
+            )
             if kernel.row_term == "squares":
-                terms = self._gamma * squared_norms
+                terms = gamma * squared_norms
             elif kernel.row_term == "absolute":
                 terms = row_sums(X, "absolute")
             else:
                 terms = np.zeros(self.n)
-            self.terms = terms.astype(self.dtype)
+            terms = terms.astype(dtype)
         if kernel.overflows:
             self.norm = float(np.sqrt(squared_norms.max(initial=0.0)))
-            kernel.require_range(self.norm * (like or self).norm, self.dtype)
-        if self.layout == "products":
-            if sparse.issparse(X):
-                X = X.toarray()
-            self._dense = np.ascontiguousarray(X, dtype=self.dtype)
-        elif sparse.issparse(X):
-            self._sparse, self._lists = X, SampleLists.of(X, self.dtype, zeros=False)
-        else:
-            self._lists = SampleLists.of(X, self.dtype, zeros=self.layout == "differences")
-            if self.layout == "inverted":
-                indptr, indices, values = self._lists
-                self._sparse = sparse.csr_array(
-                    (values[:-1], indices[:-1], indptr), shape=(self.n, self.d)
-                )
+            kernel.require_range(self.norm * (like or self).norm, dtype)
+        self.layout = plan.layout.of(X, terms, dtype, plan.differences)
 
     def _lay_out_few(self, X):
         """Pack few dense rows, of unit or unused diagonal, in one call; False if it cannot."""
-        if sparse.issparse(X) or X.size > _FEW_VALUES or self.scale is not None:
+        kernel, plan = self.kernel, self._plan
+        if sparse.issparse(X) or X.size > _FEW_VALUES or plan.scale is not None:
             return False
-        kernel = self.kernel
-        if self.layout == "products" or kernel.unit_norm or kernel.overflows:
+        if plan.layout is Products or kernel.unit_norm or kernel.overflows:
             return False
         absolute = kernel.row_term == "absolute"
         unit = self._gamma if kernel.row_term == "squares" else float(absolute)
         self.diagonal = _ONES[: self.n]
-        self._lists, self.terms = shifted_lists(
-            X, self.shift, self.dtype, zeros=self.layout == "differences", unit=unit,
-            absolute=absolute,
-        )  # fmt: skip
+        lists, terms = shifted_lists(
+            X, plan.shift, self.dtype, zeros=plan.differences, unit=unit, absolute=absolute
+        )
+        self.layout = plan.layout(lists, terms, self.d)
         return True
 
     @property
     def condition(self):
         """Error of the largest value in units of one rounding, of 1."""
-        if self.kernel.row_term == "squares" and self.layout != "differences":
-            return 1.0 + float(self.terms.max(initial=0.0))
-        if self.kernel.row_term == "absolute":  # the exponent is a difference of sums
-            return 1.0 + abs(self._gamma) * float(self.terms.max(initial=0.0))
-        if self.kernel.overflows:
-            return self.kernel.condition_of(self.norm**2)
-        return self.kernel.condition_of(float(np.abs(self.diagonal).max(initial=0.0)))
+        kernel, terms = self.kernel, self.layout.terms
+        if kernel.row_term == "squares" and not self._plan.differences:
+            return 1.0 + float(terms.max(initial=0.0))
+        if kernel.row_term == "absolute":  # the exponent is a difference of sums
+            return 1.0 + abs(self._gamma) * float(terms.max(initial=0.0))
+        if kernel.overflows:
+            return kernel.condition_of(self.norm**2)
+        return kernel.condition_of(float(np.abs(self.diagonal).max(initial=0.0)))
 
     @property
-    def nbytes(self):
-        """Bytes of the layout, its columns included."""
-        arrays = [self._dense] if self._dense is not None else list(self._lists)
-        columns = 0
-        if self.layout in ("panels", "differences"):
-            columns = self.n * self.d * self.dtype.itemsize
-        elif self.layout == "inverted":
-            columns = sum(a.nbytes for a in arrays)
-        return columns + sum(a.nbytes for a in arrays)
+    def of_differences(self):
+        """True for a Gaussian kernel of few features, computed from squared differences."""
+        return self._plan.differences
 
     def columns(self, chosen=None):
         """Return the chosen samples as columns; all of them, kept for the next call, by default."""
-        if chosen is None:
-            if self._all is None:
-                self._all = self._columns(np.arange(self.n), everything=True)
-            return self._all
-        return self._columns(np.ascontiguousarray(chosen, dtype=np.int64), everything=False)
+        if chosen is not None:
+            chosen = np.ascontiguousarray(chosen, dtype=np.int64)
+        return self.layout.columns(chosen)
 
     def only_columns(self):
-        """Pack all columns, free the lists that only rows need, and return self."""
-        self.columns()
-        if self.layout != "products":
-            self._lists = self._sparse = None
+        """Pack all columns, free what only rows need, and return self."""
+        self.layout.columns()
+        self.layout.free_rows()
         return self
 
-    def _columns(self, chosen, everything):
-        if self.layout == "products":
-            B = self._dense if everything else self._samples(chosen)
-            return B, self.terms[chosen], len(chosen)
-        if self.layout in ("panels", "differences"):
-            width = _ext.PANEL_WIDTH[self.dtype.itemsize]
-            count = -(-len(chosen) // width)
-            panels = scratch_array((count, self.d, width), self.dtype)
-            terms = scratch_array((count * width,), self.dtype)
-            terms[: len(chosen)], terms[len(chosen) :] = self.terms[chosen], 0
-            _ext.pack_panels(*self._lists, chosen, panels, effective_threads(panels.size))
-            return panels, terms, len(chosen)
-        by_feature = (self._sparse if everything else self._sparse[chosen]).tocsc()
-        lists = (by_feature.indptr, by_feature.indices, by_feature.data.astype(self.dtype))
-        return lists, self.terms[chosen], len(chosen)
-
-    def _samples(self, chosen):
-        out = scratch_array((len(chosen), self.d), self.dtype)
-        return np.take(self._dense, chosen, axis=0, out=out, mode="clip")  # "raise" copies first
-
-    @property
-    def _gamma(self):
-        # The loops compute powers of 2 where the kernel has those of e.
-        return self.kernel.gamma * _LOG2_E if self.kernel.exponential else self.kernel.gamma
-
-    def _spec(self):
-        kernel = self.kernel
-        code = _ext.RBF_DIFFERENCES if self.layout == "differences" else _ext.KINDS[kernel.name]
-        return code, self._gamma, kernel.coef0, kernel.degree
-
-    @property
-    def terms_per_value(self):
-        """Products that one kernel value costs."""
-        if self.layout == "products":
-            return float(self.d)
-        return float(self._lists.indptr[-1]) / max(1, self.n)
-
-    def _step(self, n_columns, rows):
-        """Return how many rows one compiled call takes."""
-        terms = max(4.0, self.terms_per_value)
-        cost = max(1, n_columns) * (terms + _FRESH_TERMS)
-        return min(rows, items_per_call(cost))
-
     def block(self, rows, columns, out, dest):
-        """out[dest[r], :m] = k(rows[r], column) for the m columns; dest are rows of `out`."""
-        m = columns[2]
-        threads = effective_threads(len(rows) * m * max(4.0, self.terms_per_value))
-        step = self._step(m, len(rows))
-        if self.layout == "products":
-            step = max(_TILE_ROWS, step // _TILE_ROWS * _TILE_ROWS)
-            scratch = scratch_array((threads, 2 * _TILE_ROWS, _TILE_COLUMNS), self.dtype)
-        elif self.layout != "inverted":
-            side = _BAND * columns[0].shape[2]
-            # Many features make a large panel, which more rows must pay for.
-            tile_rows = min(128 if self.d <= 128 else 512, len(rows))
-            scratch = scratch_array((threads, tile_rows, side + 16), self.dtype)
-        for start in range(0, len(rows), step):
-            now, to = rows[start : start + step], dest[start : start + step]
-            if self.layout == "products":
-                with single_threaded_blas():
-                    _ext.product_block(
-                        *self._spec(), self._samples(now), self.terms[now], columns[0], columns[1],
-                        out, to, False, scratch, 0, -(-len(now) // _TILE_ROWS), threads,
-                    )  # fmt: skip
-            elif self.layout in ("panels", "differences"):
-                _ext.panel_block(
-                    *self._spec(), now, *self._lists, self.terms, columns[0], columns[1], m,
-                    out, to, scratch, threads,
-                )  # fmt: skip
-            else:
-                _ext.inverted_block(
-                    *self._spec(), now, *self._lists, self.terms, *columns[0], columns[1],
-                    out, to, m, threads,
-                )  # fmt: skip
-
-    def combine(self, rows, weights, w):
-        """w += sum_r weights[r] x of rows[r]: the weight vector of a linear kernel."""
-        if self.layout == "products":
-            for start in range(0, len(rows), 256):
-                part = slice(start, start + 256)
-                w += weights[part] @ self._dense[rows[part]].astype(np.float64, copy=False)
-        else:
-            self._lists.combine(rows, weights, w)
-
-    def project(self, w, out):
-        """out[i] = x_i.w in float64."""
-        if self.layout == "products":
-            with single_threaded_blas():
-                for start in range(0, self.n, 256):
-                    part = slice(start, start + 256)
-                    out[part] = self._dense[part].astype(np.float64, copy=False) @ w
-        else:
-            self._lists.project(w, out)
+        """out[dest[r], c] = k(rows[r], column c); dest are rows of `out`."""
+        self.layout.block(self._spec, rows, columns, out, dest)
 
     def symmetric(self, out, chosen=None):
-        """out[:m, :m] = K between the m chosen samples (all by default), half of it computed.
-
-        The diagonal is exact.
-        """
-        everything = chosen is None
-        if everything:
+        """out[:m, :m] = K between the m chosen samples, all by default; the diagonal is exact."""
+        columns = self.columns(chosen)
+        if chosen is None:
             chosen = np.arange(self.n)
-        m = len(chosen)
-        threads = effective_threads(m * m * max(4.0, self.terms_per_value))
-        order = np.arange(m)
-        if self.layout == "inverted":
-            self.block(chosen, self.columns(None if everything else chosen), out, order)
-            for i in range(m):  # sums in another order differ in their last bit
-                out[i, i + 1 : m] = out[i + 1 : m, i]
-        elif self.layout == "products":
-            scratch = scratch_array((threads, 2 * _TILE_ROWS, _TILE_COLUMNS), self.dtype)
-            tiles = -(-m // _TILE_ROWS)
-            step = max(1, self._step(m, m) // _TILE_ROWS)
-            A, terms, _ = self.columns(None if everything else chosen)
-            with single_threaded_blas():
-                for first in range(0, tiles, step):
-                    _ext.product_block(
-                        *self._spec(), A, terms, A, terms, out, order, True, scratch, first,
-                        min(tiles, first + step), threads,
-                    )  # fmt: skip
-        else:
-            panels, terms, _ = self.columns(None if everything else chosen)
-            width = panels.shape[2]
-            side = _BAND * width
-            scratch = scratch_array((threads, 2 * side, side + 16), self.dtype)
-            bands = -(-m // side)
-            step = max(1, self._step(m, m) // side)
-            for first in range(0, bands, step):
-                _ext.panel_symmetric(
-                    *self._spec(), chosen, *self._lists, self.terms, panels, terms, out, scratch,
-                    first, min(bands, first + step), threads,
-                )  # fmt: skip
+        self.layout.symmetric(self._spec, chosen, columns, out)
+        order = np.arange(len(chosen))
         out[order, order] = self.diagonal[chosen]
-
-
-def _layout(X, kernel):
-    """Return (layout, shift, scale) for the fastest and most accurate inner products of X."""
-    n, d = X.shape
-    if sparse.issparse(X):
-        density = X.nnz / max(1, n * d)
-        layout = "panels" if density >= 0.06 and d <= 1 << 16 else "inverted"
-        shift = None
-    else:
-        probe = X[:: max(1, n // 500)]
-        density = np.count_nonzero(probe) / max(1, probe.size)
-        few = d <= 64 or density <= 0.35 or kernel.differences
-        layout = "panels" if few else "products"
-        if kernel.exponential and kernel.row_term == "squares" and d <= _FEW:
-            layout = "differences"
-        shift = None
-        if kernel.shift_invariant and density > 0.35:
-            # Differences do not change, but the squared norms that cancel in them get smaller.
-            shift = X.mean(axis=0, dtype=np.float64)
-    return layout, shift, _scale(X, kernel)
 
 
 def _scale(X, kernel):

@@ -12,7 +12,7 @@ from mlcore.kernels.vector_kernels import VECTOR_KERNELS
 
 _BY_NAME = {kernel.name: kernel for kernel in VECTOR_KERNELS}
 _ALIASES = {"poly": "polynomial"}
-_BLOCK = 1024
+_BLOCK = 1024  # rows, each with its weight, that are summed at once
 _ENTRIES = 2**20  # of a block of dense samples
 KERNELS = tuple(_BY_NAME)
 

@@ -104,17 +104,17 @@ def span_of(
         min(n, _CANDIDATES * count), count, 16,
         what="the partial factor from which centres are chosen", instead="lower n_centers",
     )  # fmt: skip
-    some = np.arange(n)
+    candidates = np.arange(n)
     if n > _CANDIDATES * count:
-        some = np.sort(rng.choice(n, _CANDIDATES * count, replace=False))
-    chosen = samples[np.ix_(some, some)] if precomputed else samples[some]
+        candidates = np.sort(rng.choice(n, _CANDIDATES * count, replace=False))
+    chosen = samples[np.ix_(candidates, candidates)] if precomputed else samples[candidates]
     rows = kernel.rows(as_double(chosen), double=True)
     rows.warn_if_indefinite("they have no feature space")
     largest = float(np.abs(rows.diagonal).max())
     power = int(np.frexp(largest)[1])
     power += power % 2
-    pivots = np.arange(len(some))
-    if count < len(some):
+    pivots = np.arange(len(candidates))
+    if count < len(candidates):
         pivots = random_pivots(_Rows(rows), count, rng)[1]
     K = np.ldexp(rows.block(pivots, pivots), -power)
     K = np.tril(K) + np.tril(K, -1).T
@@ -131,7 +131,7 @@ def span_of(
     if rank == 0 or not limit > 0:
         rank, L = 1, np.ones((1, 1))  # all values are 0, and so is every function
     order = order[:rank]
-    indices = some[pivots[order]]
+    indices = candidates[pivots[order]]
     centers = indices if precomputed else samples[indices]
     L = np.asfortranarray(np.tril(L[:rank, :rank]))
     return Span(kernel, centers, L, power, float(np.ldexp(rows.rounding, -power))), indices

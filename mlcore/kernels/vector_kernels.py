@@ -1,10 +1,8 @@
 """Kernels of rows of numbers, computed by the loops of `mlcore._ext.kernels.packed`.
 
-To add one: its class here, with the properties that the layouts of `mlcore.kernels.packed` need;
-its code in mlcore/_ext/kernels/packed.h, kernel.pxd and `KINDS` of mlcore/_ext/kernels/packed.pyx;
-and its terms and values in the loops, `visit` and `transform` of
-mlcore/_ext/kernels/packed_loops.h. A kernel of samples of any kind needs no more than a subclass of
-`Kernel`.
+To add one, write its class here, with the properties that the layouts of `mlcore.kernels.packed`
+need, and its line and formulas in kernel_formulas.h beside the loops. Names and codes come from
+these two files. A kernel of samples of any kind needs no more than a subclass of `Kernel`.
 """
 
 from collections.abc import Callable
@@ -206,4 +204,4 @@ class Chi2(VectorKernel):
             )
 
 
-VECTOR_KERNELS = (Linear, Polynomial, RBF, Laplacian, Sigmoid, Cosine, Chi2)
+VECTOR_KERNELS = tuple(VectorKernel.__subclasses__())

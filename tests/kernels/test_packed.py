@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 from threadpoolctl import threadpool_limits
 
-from mlcore.kernels.packed import Packed
+from mlcore.kernels.packed import Inverted, Packed, Panels, Products, rows_per_call
 from mlcore.kernels.resolve import KERNELS, as_kernel
 
 DTYPES = [np.float32, np.float64]
@@ -39,24 +39,22 @@ def runs(rng):
 
 # name: (the layout it gets, its data)
 DATA = {
-    "one feature": ("panels", normal(1)),
-    "few features": ("panels", normal(5)),
-    "broken runs": ("panels", runs),
-    "many zeros": ("panels", normal(90, share=0.2)),
-    "many zeros in batches": ("panels", normal(205, share=0.25)),
-    "many features": ("products", normal(90)),
-    "moderate CSR": ("panels", normal(40, share=0.3, csr=True)),
-    "moderate CSR in batches": ("panels", normal(161, share=0.2, csr=True)),
-    "very sparse CSR": ("inverted", normal(400, share=0.02, csr=True)),
+    "one feature": (Panels, normal(1)),
+    "few features": (Panels, normal(5)),
+    "broken runs": (Panels, runs),
+    "many zeros": (Panels, normal(90, share=0.2)),
+    "many zeros in batches": (Panels, normal(205, share=0.25)),
+    "many features": (Products, normal(90)),
+    "moderate CSR": (Panels, normal(40, share=0.3, csr=True)),
+    "moderate CSR in batches": (Panels, normal(161, share=0.2, csr=True)),
+    "very sparse CSR": (Inverted, normal(400, share=0.02, csr=True)),
 }
 
 
 def layout(data, kernel):
     """What the shape of the data asks for, where the kernel allows it."""
-    if kernel == "rbf" and data in ("one feature", "few features", "broken runs"):
-        return "differences"
-    if kernel in ("laplacian", "chi2") and DATA[data][0] == "products":
-        return "panels"
+    if kernel in ("laplacian", "chi2") and DATA[data][0] is Products:
+        return Panels
     return DATA[data][0]
 
 
@@ -121,7 +119,9 @@ def rounding(kernel, X, dtype, *, gamma, coef0, degree):
 def test_blocks_are_the_kernel_as_defined(data, kernel, dtype):
     X = samples(data, kernel, dtype)
     packed = Packed(X, as_kernel(kernel, **PARAMETERS), dtype=dtype)
-    assert packed.layout == layout(data, kernel)
+    assert type(packed.layout) is layout(data, kernel)
+    few = data in ("one feature", "few features", "broken runs")
+    assert packed.of_differences == (few and kernel == "rbf")
     expected = defined(kernel, dense(X), dense(X), **PARAMETERS)
     atol = rounding(kernel, dense(X), dtype, **PARAMETERS)
     rng = np.random.default_rng(0)
@@ -199,12 +199,22 @@ def test_few_rows_are_prepared_as_many_are(columns, kernel, dtype, monkeypatch):
     assert_allclose(found[0], found[1], rtol=200 * np.finfo(dtype).eps, atol=1e-30)
 
 
+def test_dense_rows_without_zeros_meet_inverted_columns():
+    """As many as take more than one compiled call to pack."""
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(100, 400)), samples("very sparse CSR", "linear", np.float64)
+    columns = Packed(Y, as_kernel("linear"), dtype=np.float64)
+    rows, out = Packed(X, as_kernel("linear"), dtype=np.float64, like=columns), np.empty((100, N))
+    rows.block(np.arange(100), columns.columns(), out, np.arange(100))
+    assert_allclose(out, X @ Y.toarray().T, rtol=0, atol=1e-12)
+
+
 def test_more_features_than_a_panel_takes_are_inverted():
     X = sparse.random_array((30, 70_000), density=0.08, random_state=0, format="csr")
     packed = Packed(X, as_kernel("rbf", gamma=0.01), dtype=np.float64)
     K = np.empty((30, 30))
     packed.symmetric(K)
-    assert packed.layout == "inverted"
+    assert type(packed.layout) is Inverted
     assert_allclose(K, defined("rbf", X.toarray(), X.toarray(), **PARAMETERS | {"gamma": 0.01}))
 
 
@@ -230,11 +240,11 @@ def test_combine_and_project_are_products_with_the_samples(data, dtype):
     rows, weights = rng.permutation(N)[:270], rng.normal(size=270)
     start = rng.normal(size=X.shape[1])
     w = start.copy()
-    packed.combine(rows, weights, w)
+    packed.layout.combine(rows, weights, w)
     exact = dense(X).astype(np.float64)
     assert_allclose(w, start + weights @ exact[rows], rtol=0, atol=1e-12)
     out = np.full(N, np.nan)
-    packed.project(w, out)
+    packed.layout.project(w, out)
     assert_allclose(out, exact @ w, rtol=0, atol=1e-10)
 
 
@@ -246,7 +256,7 @@ def test_stored_zeros_are_zeros(kernel):
         data = np.array([tiny, 1.0, tiny, 2.0, tiny, tiny])
         X = sparse.csr_array((data, [0, 1, 0, 2, 0, 1], [0, 2, 4, 6]), shape=shape)
         packed = Packed(X, as_kernel(kernel, **PARAMETERS), dtype=dtype)
-        assert packed.layout == "inverted"
+        assert type(packed.layout) is Inverted
         K = np.empty((3, 3), dtype)
         packed.symmetric(K)
         if kernel == "cosine" and tiny:  # has a direction, however short
@@ -265,7 +275,7 @@ def test_any_number_of_threads_gives_the_same_bytes(data):
     for threads in (1, 2, 7):
         with threadpool_limits(threads):
             packed = Packed(X, as_kernel("rbf", **PARAMETERS), dtype=np.float32)
-            K, B = (np.empty((len(packed.terms),) * 2, np.float32) for _ in range(2))
+            K, B = (np.empty((packed.n,) * 2, np.float32) for _ in range(2))
             packed.symmetric(K)
             packed.block(np.arange(len(B)), packed.columns(), B, np.arange(len(B)))
             results.append((K.tobytes(), B.tobytes()))
@@ -290,16 +300,16 @@ def test_work_is_cut_into_calls_that_ctrl_c_can_wait_for(monkeypatch):
 def test_no_call_writes_more_than_ctrl_c_can_wait_for():
     """Where products are few, time goes to memory that is touched for the first time."""
     packed = Packed(np.ones((6000, 2)), as_kernel("rbf", **PARAMETERS), dtype=np.float64)
-    assert packed._step(6000, 6000) * 6000 <= 2**23
+    assert rows_per_call(6000, 6000, packed.layout.terms_per_value) * 6000 <= 2**23
 
 
 def test_memory_and_cost_are_known():
     for data in DATA:
         X = samples(data, "linear", np.float64)
         packed = Packed(X, as_kernel("linear", **PARAMETERS), dtype=np.float64)
-        stored = np.count_nonzero(dense(X)) if packed.layout != "products" else X.size
-        assert packed.nbytes >= 8 * stored
-        assert packed.terms_per_value == stored / N
+        stored = np.count_nonzero(dense(X)) if type(packed.layout) is not Products else X.size
+        assert packed.layout.nbytes >= 8 * stored
+        assert packed.layout.terms_per_value == stored / N
 
 
 @pytest.mark.parametrize("target", ["baseline", "avx2"])

@@ -16,7 +16,7 @@ from scipy import sparse as sp
 from threadpoolctl import threadpool_limits
 
 from mlcore.kernels import StringKernel, gram_matrix, is_positive_semidefinite
-from mlcore.kernels.structured import gapped, string_kernel, substrings
+from mlcore.kernels.structured import gapped, strings, substrings
 from mlcore.runtime import threads
 
 EPS = np.finfo(float).eps
@@ -328,7 +328,7 @@ def test_long_strings():
 def test_values_beyond_the_range_of_numbers(kind, monkeypatch):
     kernel = StringKernel(kind, length=2, decay=1.0, normalize=False)
     largest = kernel(["banana"])[0, 0]
-    monkeypatch.setattr(string_kernel, "_LARGEST", largest)
+    monkeypatch.setattr(strings, "_LARGEST", largest)
     assert kernel(["banana"]) == largest
     with pytest.raises(ValueError, match="above .*: use decay < 1"):
         kernel(["bananas"])

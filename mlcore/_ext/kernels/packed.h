@@ -2,19 +2,32 @@
 #ifndef MLCORE_PACKED_H
 #define MLCORE_PACKED_H
 
+#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum {
-  KERNEL_LINEAR,
-  KERNEL_POLYNOMIAL,
-  KERNEL_RBF,
-  KERNEL_SIGMOID,
-  KERNEL_COSINE,
-  KERNEL_LAPLACIAN,
-  KERNEL_CHI2,
-  KERNEL_RBF_DIFFERENCES /* rbf of few features, from differences: no cancellation */
-};
+#include "kernels/kernel_formulas.h"
+
+#define KERNEL_CODE(code, name, sum) KERNEL_##code,
+enum { KERNEL_LIST(KERNEL_CODE) KERNEL_COUNT };
+#undef KERNEL_CODE
+
+static inline const char *kernel_name(int kind) {
+#define KERNEL_NAME(code, name, sum) name,
+  static const char *const names[] = {KERNEL_LIST(KERNEL_NAME)};
+#undef KERNEL_NAME
+  return names[kind];
+}
+
+/* True if sums over features start from column_terms. */
+static inline int kernel_starts_at_columns(int kind) {
+  enum { PRODUCTS, TERMS, EXCESSES };
+#define KERNEL_SUM(code, name, sum) \
+  case KERNEL_##code: return sum == EXCESSES;
+  switch (kind) { KERNEL_LIST(KERNEL_SUM) }
+#undef KERNEL_SUM
+  return 0;
+}
 
 typedef struct {
   int kind;

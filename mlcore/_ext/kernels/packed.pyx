@@ -10,16 +10,14 @@ element.
 """
 from cython cimport floating
 from cython.parallel cimport prange, threadid
-from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
 from mlcore._ext.shared.blas cimport gemm_nt
 from mlcore._ext.shared.index cimport index
-from mlcore._ext.shared.copies_h cimport copy
-from mlcore._ext.kernels.packed_h cimport (
-    KERNEL_CHI2, KERNEL_COSINE, KERNEL_LAPLACIAN, KERNEL_LINEAR, KERNEL_POLYNOMIAL, KERNEL_RBF,
-    KERNEL_RBF_DIFFERENCES, KERNEL_SIGMOID, kernel_spec,
+from mlcore._ext.shared.copies_table cimport copy
+from mlcore._ext.kernels.packed_table cimport (
+    KERNEL_COUNT, kernel_name, kernel_spec, kernel_starts_at_columns, plus_shared,
 )
 from mlcore._ext.kernels.packed_h cimport finish as finish_row
 from mlcore._ext.kernels.packed_h cimport panel as panel_tile
@@ -27,16 +25,13 @@ from mlcore._ext.shared.panel_h cimport PANEL_DOUBLE, PANEL_FLOAT
 from mlcore._ext.shared.tiles cimport copy_to_both_places
 
 cdef enum:
-    BAND = 4
+    PANELS = 4  # side by side in a tile
     CACHES = 1 << 24  # bytes; larger results are written past the caches
-    TILE_ROWS = 256
-    TILE_COLUMNS = 256
+    ROWS = 256  # of a tile of products
+    COLUMNS = 256
 
-
-KINDS = {"linear": KERNEL_LINEAR, "polynomial": KERNEL_POLYNOMIAL, "rbf": KERNEL_RBF,
-         "sigmoid": KERNEL_SIGMOID, "cosine": KERNEL_COSINE, "laplacian": KERNEL_LAPLACIAN,
-         "chi2": KERNEL_CHI2}
-RBF_DIFFERENCES = KERNEL_RBF_DIFFERENCES
+BAND, TILE_ROWS, TILE_COLUMNS = PANELS, ROWS, COLUMNS
+KINDS = {kernel_name(kind).decode(): kind for kind in range(KERNEL_COUNT)}
 PANEL_WIDTH = {4: PANEL_FLOAT, 8: PANEL_DOUBLE}  # samples in a panel, by bytes of a value
 
 
@@ -63,10 +58,10 @@ def panel_block(int kind, double gamma, double coef0, int degree,
                 floating[:, :, ::1] scratch, int n_threads, /):
     """out[dest[r], c] = k(sample rows[r], column c); column_terms padded to whole panels.
 
-    `scratch` is (n_threads, rows of a tile, BAND width + 16).
+    `scratch` is (n_threads, rows of a tile, PANELS width + 16).
     """
     cdef kernel_spec spec
-    cdef Py_ssize_t width = panels.shape[2], side = BAND * width, tile_at, p, top, left, n_rows
+    cdef Py_ssize_t width = panels.shape[2], side = PANELS * width, tile_at, p, top, left, n_rows
     cdef Py_ssize_t across = (n_columns + side - 1) // side, step = scratch.shape[1]
     cdef Py_ssize_t stride = scratch.shape[2], columns
     cdef bint past = rows.shape[0] * n_columns * sizeof(floating) > CACHES
@@ -100,12 +95,12 @@ def panel_symmetric(int kind, double gamma, double coef0, int degree,
                     int n_threads, /):
     """Bands first..last of a symmetric matrix: tiles on and below the diagonal, then mirrored.
 
-    A band is BAND panels wide, and so are its tiles: long runs of `out` are written at once. Of a
+    A band is PANELS panels wide, and so are its tiles: long runs of `out` are written at once. Of a
     tile on the diagonal, each panel begins at the rows that are its own samples.
-    `chosen` are the samples of the panels; `scratch` is (n_threads, 2 BAND width, BAND width + 16).
+    `chosen` are the samples of the panels; `scratch` is (n_threads, 2 side, side + 16).
     """
     cdef kernel_spec spec
-    cdef Py_ssize_t n = chosen.shape[0], width = panels.shape[2], side = BAND * width
+    cdef Py_ssize_t n = chosen.shape[0], width = panels.shape[2], side = PANELS * width
     cdef Py_ssize_t stride = scratch.shape[2], bands = (n + side - 1) // side
     cdef Py_ssize_t tile_at, top, left, rows, columns, p, skip
     cdef bint past = n * n * sizeof(floating) > CACHES
@@ -140,11 +135,11 @@ def product_block(int kind, double gamma, double coef0, int degree, const floati
     """out[dest[r], c] = k(A[r], B[c]) for the row tiles first..last, by BLAS.
 
     With `symmetric` (A is B, dest is 0, 1, ...), only tiles on and below the diagonal are formed.
-    `scratch` is (n_threads, 2 TILE_ROWS, TILE_COLUMNS).
+    `scratch` is (n_threads, 2 ROWS, COLUMNS).
     """
     cdef kernel_spec spec
     cdef Py_ssize_t n = A.shape[0], m = B.shape[0], tile_at, top, left, r, rows, columns
-    cdef Py_ssize_t across = (m + TILE_COLUMNS - 1) // TILE_COLUMNS
+    cdef Py_ssize_t across = (m + COLUMNS - 1) // COLUMNS
     cdef int d = <int> A.shape[1]
     cdef bint past = n * m * sizeof(floating) > CACHES
     cdef floating* tile
@@ -152,23 +147,23 @@ def product_block(int kind, double gamma, double coef0, int degree, const floati
     for tile_at in prange(first * across, last * across, nogil=True, num_threads=n_threads,
                           schedule="dynamic"):
         tile = &scratch[threadid(), 0, 0]
-        top = tile_at // across * TILE_ROWS
-        left = tile_at % across * TILE_COLUMNS
-        rows = min(TILE_ROWS, n - top)
-        columns = min(TILE_COLUMNS, m - left)
+        top = tile_at // across * ROWS
+        left = tile_at % across * COLUMNS
+        rows = min(ROWS, n - top)
+        columns = min(COLUMNS, m - left)
         if symmetric and left > top:
             continue
         gemm_nt(<int> rows, <int> columns, d, <floating> 1, &A[top, 0], d, &B[left, 0], d,
-                <floating> 0, tile, TILE_COLUMNS)
+                <floating> 0, tile, COLUMNS)
         for r in range(rows):
             finish_row(&spec, columns, row_terms[top + r], &column_terms[left],
-                       tile + r * TILE_COLUMNS)
+                       tile + r * COLUMNS)
         if symmetric:
-            copy_to_both_places(tile, <Py_ssize_t> TILE_COLUMNS, rows, columns, top == left,
-                                tile + TILE_ROWS * TILE_COLUMNS, &out[top, left],
+            copy_to_both_places(tile, <Py_ssize_t> COLUMNS, rows, columns, top == left,
+                                tile + ROWS * COLUMNS, &out[top, left],
                                 &out[left, top], out.shape[1], past)
         else:
-            copy(rows, columns, tile, <Py_ssize_t> TILE_COLUMNS, &out[0, left], out.shape[1],
+            copy(rows, columns, tile, <Py_ssize_t> COLUMNS, &out[0, left], out.shape[1],
                  &dest[top], past)
 
 
@@ -183,12 +178,12 @@ def inverted_block(int kind, double gamma, double coef0, int degree, const int64
     cdef kernel_spec spec
     cdef Py_ssize_t r, j
     cdef int64_t t, f, u
-    cdef floating x, y
+    cdef floating x
     cdef floating* to
     spec.kind, spec.gamma, spec.coef0, spec.degree = kind, gamma, coef0, degree
     for r in prange(rows.shape[0], nogil=True, num_threads=n_threads, schedule="dynamic"):
         to = &out[dest[r], 0]
-        if kind == KERNEL_LAPLACIAN or kind == KERNEL_CHI2:
+        if kernel_starts_at_columns(kind):
             for j in range(n_columns):
                 to[j] = column_terms[j] + row_terms[rows[r]]
         else:
@@ -197,12 +192,5 @@ def inverted_block(int kind, double gamma, double coef0, int degree, const int64
             f = indices[t]
             x = values[t]
             for u in range(feature_starts[f], feature_starts[f + 1]):
-                y = member_values[u]
-                if kind == KERNEL_LAPLACIAN:
-                    to[members[u]] = to[members[u]] + <floating> (fabs(x - y) - fabs(x) - fabs(y))
-                elif kind == KERNEL_CHI2:
-                    if x > 0 and y > 0:  # zeros may be stored
-                        to[members[u]] = to[members[u]] - 4 * x * y / (x + y)
-                else:
-                    to[members[u]] = to[members[u]] + x * y
+                to[members[u]] = plus_shared(kind, to[members[u]], x, member_values[u])
         finish_row(&spec, n_columns, row_terms[rows[r]], &column_terms[0], to)

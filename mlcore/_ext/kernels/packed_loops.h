@@ -4,11 +4,7 @@
    list of its non-zeros, so one loop serves sparse rows, dense rows with many zeros, and rows of
    few features.
 
-   Few features are stored with their zeros, for squared differences: exact for near samples.
-   Other distances that are not inner products start from the panel's own sum over all features
-   (column_terms): where the row is zero the term is that of the column alone, so only the row's
-   non-zeros need a visit: |x - y| = |y| + (|x - y| - |y|), and
-   (x - y)^2 / (x + y) = y + ((x - y)^2 / (x + y) - y). */
+   What is summed over the features, and the kernel's value from the sum: kernel_formulas.h. */
 
 #include "kernels/packed.h"
 #include "shared/precision.h"
@@ -17,48 +13,7 @@
 #define TOGETHER (VECTOR_BYTES == 64 ? 4 : 1) /* rows whose sums fit the registers */
 #endif
 
-/* Inner product (or distance) -> kernel value. Terms: rbf gamma |x|^2, laplacian and chi2 the sums
-   over features; there gamma is in units of ln 2, so that exp becomes 2^. */
-static inline VEC NAME(transform)(const kernel_spec *k, VEC v, REAL row_term, VEC column_terms) {
-  const REAL gamma = (REAL)k->gamma;
-  switch (k->kind) {
-  case KERNEL_RBF:
-    return NAME(exp2)(NAME(min)((VEC){0}, 2 * gamma * v - (column_terms + row_term)));
-  case KERNEL_RBF_DIFFERENCES:
-  case KERNEL_LAPLACIAN:
-  case KERNEL_CHI2: return NAME(exp2)(NAME(min)((VEC){0}, -gamma * v));
-  case KERNEL_POLYNOMIAL: {
-    VEC base = gamma * v + (REAL)k->coef0, power = (VEC){0} + 1;
-    for (int degree = k->degree; degree > 0; degree >>= 1) {
-      if (degree & 1) power *= base;
-      base *= base;
-    }
-    return power;
-  }
-  case KERNEL_SIGMOID: {
-    VEC t = gamma * v + (REAL)k->coef0;
-    for (int lane = 0; lane < LANES; lane++) t[lane] = NAME(tanh)(t[lane]);
-    return t;
-  }
-  case KERNEL_COSINE: return NAME(min)((VEC){0} + 1, NAME(max)((VEC){0} - 1, v));
-  default: return v;
-  }
-}
-
-static inline VEC NAME(absolute)(VEC v) { return SELECT(GREATER(-v, v), -v, v); }
-
-/* sum += the terms of one feature of a row, over the lanes of a panel. */
-INLINE void NAME(visit)(int kind, REAL x, const REAL *column, VEC *sum) {
-  for (int b = 0; b < NAME(BLOCKS); b++) {
-    const VEC y = LOAD(column + b * LANES);
-    if (kind == KERNEL_RBF_DIFFERENCES) sum[b] += (x - y) * (x - y);
-    else if (kind == KERNEL_LAPLACIAN) sum[b] += NAME(absolute)(x - y) - NAME(absolute)(y);
-    else if (kind == KERNEL_CHI2) { /* 0 / 0 is 0: a feature that is zero in both adds nothing */
-      const VEC both = x + y, difference = x - y;
-      sum[b] += SELECT(GREATER(both, (VEC){0}), difference * difference / both, both) - y;
-    } else sum[b] += x * y;
-  }
-}
+#include "kernels/kernel_formulas.h"
 
 /* Not inlined: its constants would take the registers of the caller's sums. rbf has a loop of its
    own, without which it takes an eighth to a fifth longer (6,000 x 20 to 60, AVX2). */
@@ -70,11 +25,10 @@ NOINLINE void NAME(finish_lanes)(const kernel_spec *k, const VEC *sum, REAL row_
     const kernel_spec fixed = {KERNEL_RBF, 0, k->gamma, 0};
     for (int b = 0; b < NAME(BLOCKS); b++)
       STORE(block + b * LANES,
-            NAME(transform)(&fixed, sum[b], row_term, LOAD(column_terms + b * LANES)));
+            NAME(value)(&fixed, sum[b], row_term, LOAD(column_terms + b * LANES)));
   } else
     for (int b = 0; b < NAME(BLOCKS); b++)
-      STORE(block + b * LANES,
-            NAME(transform)(k, sum[b], row_term, LOAD(column_terms + b * LANES)));
+      STORE(block + b * LANES, NAME(value)(k, sum[b], row_term, LOAD(column_terms + b * LANES)));
   if (lanes != PANEL) memcpy(to, whole, lanes * sizeof(REAL));
 }
 
@@ -85,8 +39,7 @@ INLINE void NAME(panel_rows)(const kernel_spec *k, int kind, ptrdiff_t d, ptrdif
                              const int64_t *dest) {
   VEC origin[NAME(BLOCKS)];
   for (int b = 0; b < NAME(BLOCKS); b++)
-    origin[b] =
-        kind == KERNEL_LAPLACIAN || kind == KERNEL_CHI2 ? LOAD(column_terms + b * LANES) : (VEC){0};
+    origin[b] = kernel_starts_at_columns(kind) ? LOAD(column_terms + b * LANES) : (VEC){0};
   ptrdiff_t r = 0;
   while (r < n_rows) {
     int full = 0;
@@ -162,16 +115,23 @@ static void NAME(panel)(const kernel_spec *k, ptrdiff_t d, ptrdiff_t n_rows, con
 #define ROWS(kind)                                                                      \
   NAME(panel_rows)(k, kind, d, n_rows, rows, indptr, indices, values, row_terms, panel, \
                    column_terms, lanes, out, stride, dest)
+#define ROWS_PRODUCTS(code)
+#define ROWS_TERMS(code) \
+  case KERNEL_##code: ROWS(KERNEL_##code); break;
+#define ROWS_EXCESSES(code) ROWS_TERMS(code)
+#define ROWS_OF(code, name, sum) ROWS_##sum(code)
   switch (k->kind) {
-  case KERNEL_RBF_DIFFERENCES: ROWS(KERNEL_RBF_DIFFERENCES); break;
-  case KERNEL_LAPLACIAN: ROWS(KERNEL_LAPLACIAN); break;
-  case KERNEL_CHI2: ROWS(KERNEL_CHI2); break;
+    KERNEL_LIST(ROWS_OF)
   default: /* inner products, each kernel's own formula at their end */
     if (d <= 128) ROWS(KERNEL_LINEAR);
     else
       NAME(panel_batches)(k, d, n_rows, rows, indptr, indices, values, row_terms, panel,
                           column_terms, lanes, out, stride, dest);
   }
+#undef ROWS_OF
+#undef ROWS_EXCESSES
+#undef ROWS_TERMS
+#undef ROWS_PRODUCTS
 #undef ROWS
 }
 
@@ -182,14 +142,14 @@ static void NAME(finish)(const kernel_spec *k, ptrdiff_t n, REAL row_term, const
     kernel_spec fixed = *k;
     fixed.kind = KERNEL_RBF;
     for (; j + LANES <= n; j += LANES)
-      STORE(row + j, NAME(transform)(&fixed, LOAD(row + j), row_term, LOAD(column_terms + j)));
+      STORE(row + j, NAME(value)(&fixed, LOAD(row + j), row_term, LOAD(column_terms + j)));
   } else if (k->kind == KERNEL_LINEAR) return;
   for (; j < n; j += LANES) {
     const size_t bytes = (size_t)(n - j < LANES ? n - j : LANES) * sizeof(REAL);
     VEC v = {0}, c = {0};
     memcpy(&v, row + j, bytes);
     memcpy(&c, column_terms + j, bytes);
-    v = NAME(transform)(k, v, row_term, c);
+    v = NAME(value)(k, v, row_term, c);
     memcpy(row + j, &v, bytes);
   }
 }

@@ -7,9 +7,10 @@ substrings that end where one of l symbols of v does.
 For strings that are not too long the automaton becomes a table: for each state and symbol the
 state that follows, after as many links as are needed, and how much is left of the match. Reading is
 then without branches, several others side by side, since each step waits for the one before.
+
+Memory comes from the caller, a block for each thread: `lay_out` says how large, and divides it.
 """
 from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
 from mlcore._ext.shared.signals cimport interrupted
@@ -18,6 +19,7 @@ cdef enum:
     OFTEN = 1 << 16  # symbols between two looks for Ctrl-C
     TABLE = 1 << 22  # cells of a table, beyond which steps are kept in lists
     SIDE = 4  # others that are read side by side
+    LINE = 64  # bytes of a cache line
 
 cdef struct step:
     int32_t row  # where the state that follows begins in the table
@@ -43,7 +45,7 @@ cdef struct automaton:
     int32_t* local  # from symbol -1 on: number among those of the string, from 1; 0 for others
     int32_t* string  # the string in these numbers, from 0
     int* stop  # becomes true at Ctrl-C, for the automata of all threads
-    bint told  # of this one's thread Python tells that
+    bint told  # true for the thread that may call PyErr_CheckSignals
     cell* table  # of a state: base, count, the steps after other symbols, and after each of its own
 
 
@@ -56,48 +58,39 @@ cdef inline bint stopped(const automaton* a, Py_ssize_t i) noexcept nogil:
     return False
 
 
-cdef inline bint allocate(automaton* a, Py_ssize_t longest, Py_ssize_t n_symbols) noexcept nogil:
-    """Take memory for strings of up to `longest` symbols; return False if there is none."""
-    cdef Py_ssize_t states = 2 * longest + 2, edges = 3 * longest + 1, most, size
+cdef inline void* place(char* memory, Py_ssize_t* used, Py_ssize_t size) noexcept nogil:
+    """Return where the next `size` bytes are, on a cache line; NULL without memory."""
+    cdef Py_ssize_t begin = used[0]
+    used[0] += (size + LINE - 1) // LINE * LINE
+    return memory + begin if memory != NULL else NULL
+
+
+cdef inline Py_ssize_t lay_out(automaton* a, char* memory, Py_ssize_t longest,
+                               Py_ssize_t n_symbols) noexcept nogil:
+    """Set the arrays for strings of up to `longest` symbols, and return how many bytes they take.
+
+    Without memory only the bytes are counted.
+    """
+    cdef Py_ssize_t states = 2 * longest + 2, edges = 3 * longest + 1, most, size, used = 0
     most = min(longest, n_symbols)  # symbols that a string has
     size = min(TABLE, states * (most + 3))
-    a.link = <int32_t*> malloc(states * sizeof(int32_t))
-    a.length = <int32_t*> malloc(states * sizeof(int32_t))
-    a.count = <double*> malloc(states * sizeof(double))
-    a.base = <double*> malloc(states * sizeof(double))
-    a.order = <int32_t*> malloc((states + longest + 2) * sizeof(int32_t))
-    a.next = <int32_t*> malloc(max(size, most) * sizeof(int32_t))
-    a.table = <cell*> malloc(size * sizeof(cell))
-    a.local = <int32_t*> calloc(n_symbols + 1, sizeof(int32_t))
-    a.string = <int32_t*> malloc((longest + 1) * sizeof(int32_t))
-    a.head = a.edge_symbol = a.edge_to = a.edge_after = NULL
+    a.link = <int32_t*> place(memory, &used, states * sizeof(int32_t))
+    a.length = <int32_t*> place(memory, &used, states * sizeof(int32_t))
+    a.count = <double*> place(memory, &used, states * sizeof(double))
+    a.base = <double*> place(memory, &used, states * sizeof(double))
+    a.order = <int32_t*> place(memory, &used, (states + longest + 2) * sizeof(int32_t))
+    a.next = <int32_t*> place(memory, &used, max(size, most) * sizeof(int32_t))
+    a.table = <cell*> place(memory, &used, size * sizeof(cell))
+    a.local = <int32_t*> place(memory, &used, (n_symbols + 1) * sizeof(int32_t))
+    a.string = <int32_t*> place(memory, &used, (longest + 1) * sizeof(int32_t))
     if states * (most + 3) > TABLE:
-        a.head = <int32_t*> malloc(states * sizeof(int32_t))
-        a.edge_symbol = <int32_t*> malloc(edges * sizeof(int32_t))
-        a.edge_to = <int32_t*> malloc(edges * sizeof(int32_t))
-        a.edge_after = <int32_t*> malloc(edges * sizeof(int32_t))
-        if (a.head == NULL or a.edge_symbol == NULL or a.edge_to == NULL
-                or a.edge_after == NULL):
-            return False
-    return (a.link != NULL and a.length != NULL and a.count != NULL and a.base != NULL
-            and a.order != NULL and a.next != NULL and a.table != NULL and a.local != NULL
-            and a.string != NULL)
-
-
-cdef inline void release(automaton* a) noexcept nogil:
-    free(a.link)
-    free(a.length)
-    free(a.count)
-    free(a.base)
-    free(a.order)
-    free(a.next)
-    free(a.head)
-    free(a.edge_symbol)
-    free(a.edge_to)
-    free(a.edge_after)
-    free(a.local)
-    free(a.string)
-    free(a.table)
+        a.head = <int32_t*> place(memory, &used, states * sizeof(int32_t))
+        a.edge_symbol = <int32_t*> place(memory, &used, edges * sizeof(int32_t))
+        a.edge_to = <int32_t*> place(memory, &used, edges * sizeof(int32_t))
+        a.edge_after = <int32_t*> place(memory, &used, edges * sizeof(int32_t))
+    if memory != NULL:
+        memset(a.local, 0, (n_symbols + 1) * sizeof(int32_t))
+    return used
 
 
 cdef inline int32_t target(const automaton* a, int32_t v, int32_t c) noexcept nogil:

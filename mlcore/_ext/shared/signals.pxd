@@ -21,7 +21,6 @@ cdef struct shared_items:  # of a loop whose threads take the next item when the
     Py_ssize_t next, last
     Py_ssize_t working  # threads
     int stop  # becomes true at Ctrl-C
-    int missing  # becomes true if memory is
 
 
 cdef inline bint interrupted() noexcept nogil:
@@ -38,13 +37,13 @@ cdef inline int raise_interrupt() except -1:
 cdef inline shared_items items_of(Py_ssize_t first, Py_ssize_t last) noexcept nogil:
     cdef shared_items items
     items.next, items.last = first, last
-    items.working = items.stop = items.missing = 0
+    items.working = items.stop = 0
     return items
 
 
 cdef inline bint take_item(shared_items* items, Py_ssize_t* i) noexcept nogil:
-    """Return True and the next item, unless there is none or Ctrl-C has been pressed."""
-    if items.stop or items.missing:
+    """Return True and the next item, unless there is none or Ctrl-C was pressed."""
+    if items.stop:
         return False
     i[0] = add_to(&items.next, 1)
     return i[0] < items.last

@@ -123,7 +123,7 @@ class OnDemand:
     def worth_storing(self):
         """True if all rows fit `_STORED_BYTES` and are dear to form again."""
         size = self.n**2 * self.dtype.itemsize
-        dear = self._packed.terms_per_value > _CHEAP or self._step == self.n
+        dear = self._packed.layout.terms_per_value > _CHEAP or self._step == self.n
         return dear and size <= _STORED_BYTES
 
 

@@ -8,7 +8,6 @@ import numpy as np
 from mlcore.checks import as_real
 from mlcore.estimator.model import Model
 from mlcore.kernels.kernel import Kernel
-from mlcore.kernels.kernel_rows import KernelRows, SymmetricRows
 
 
 class _Combined(Kernel, Model):
@@ -24,7 +23,7 @@ class _Combined(Kernel, Model):
     @property
     def name(self) -> str:
         """The name in messages, with those of both kernels."""
-        names = [str(getattr(part, "name", part)) for part in (self.first, self.second)]
+        names = [str(getattr(operand, "name", operand)) for operand in (self.first, self.second)]
         return f"({names[0]} {self._symbol} {names[1]})"
 
     @property
@@ -52,9 +51,9 @@ class _Combined(Kernel, Model):
         """
         encoded = None
         for kernel in self._kernels():
-            found = kernel.encode(X)
-            if found is not None:
-                X = encoded = found
+            samples = kernel.encode(X)
+            if samples is not None:
+                X = encoded = samples
         return encoded
 
     def require_valid(self, X: Any, name: str) -> None:
@@ -71,15 +70,13 @@ class _Combined(Kernel, Model):
 
     def __call__(self, X: Any, Y: Any = None) -> np.ndarray:
         """Return the kernel values between two lists of samples, (n, m); Y is X by default."""
-        encoded = self.encode(X)
+        kernel, encoded = self._settings(), self.encode(X)
         X = X if encoded is None else encoded
         if Y is None:
             Y = X
         elif encoded is not None:
             Y = self.encode(Y)
-        parts = (self.first, self.second)
-        values = [part.values(X, Y) if isinstance(part, Kernel) else float(part) for part in parts]
-        return self._combine(*values)
+        return kernel(X, Y)
 
     def diagonal(self, X: Any) -> np.ndarray:
         """Return k(x, x) of all samples, float64 (n,).
@@ -94,46 +91,60 @@ class _Combined(Kernel, Model):
             k(x, x) of each sample.
         """
         encoded = self.encode(X)
-        X = X if encoded is None else encoded
-        parts = (self.first, self.second)
-        return self._combine(
-            *(part.diagonal(X) if isinstance(part, Kernel) else float(part) for part in parts)
+        return self._settings().diagonal(X if encoded is None else encoded)
+
+    def _settings(self):
+        list(self._kernels())  # refuses what is no operand
+        operands = (self.first, self.second)
+        return _Values(
+            self, [k._settings() if isinstance(k, Kernel) else float(k) for k in operands]
         )
-
-    def rows(self, X: Any, double: bool) -> KernelRows:
-        """Return the rows of the Gram matrix of X, to be computed where they are needed.
-
-        Parameters
-        ----------
-        X : container of n samples
-            As `encode` returns them.
-        double : bool
-            Whether values are wanted in float64.
-
-        Returns
-        -------
-        rows : KernelRows
-            They are computed when asked for.
-        """
-        return SymmetricRows(self, X, double)
 
     def _kernels(self) -> Iterator[Kernel]:
         owner = type(self).__name__
-        found = 0
+        count = 0
         for name in ("first", "second"):
-            part = getattr(self, name)
-            if isinstance(part, Kernel):
-                found += 1
-                yield part
-            elif isinstance(part, str) or callable(part):
+            operand = getattr(self, name)
+            if isinstance(operand, Kernel):
+                count += 1
+                yield operand
+            elif isinstance(operand, str) or callable(operand):
                 raise TypeError(
-                    f"{owner}: {name}={part!r} is of type {type(part).__name__}, but must be a "
-                    "Kernel or a number."
+                    f"{owner}: {name}={operand!r} is of type {type(operand).__name__}, but must be "
+                    "a Kernel or a number."
                 )
             else:
-                as_real(part, name, owner=owner, at_least=0)
-        if not found:
+                as_real(operand, name, owner=owner, at_least=0)
+        if not count:
             raise TypeError(f"{owner}: first and second are numbers; one must be a Kernel.")
+
+
+class _Values(Kernel):
+    """A sum or a product of checked kernels, or of one and a float, of encoded samples."""
+
+    halves = True
+
+    def __init__(self, combined: _Combined, operands: list[Kernel | float]) -> None:
+        self.combined, self.operands = combined, operands
+
+    @property
+    def name(self) -> str:
+        return self.combined.name
+
+    @property
+    def positive_semidefinite(self) -> bool | None:
+        return self.combined.positive_semidefinite
+
+    def __call__(self, X: Any, Y: Any) -> np.ndarray:
+        return self._of_all(lambda kernel: kernel.values(X, Y))
+
+    def diagonal(self, X: Any) -> np.ndarray:
+        return self._of_all(lambda kernel: kernel.diagonal(X))
+
+    def _of_all(self, values: Callable[[Kernel], np.ndarray]) -> np.ndarray:
+        return self.combined._combine(
+            *(values(k) if isinstance(k, Kernel) else k for k in self.operands)
+        )
 
 
 class SumKernel(_Combined):
@@ -194,3 +205,17 @@ class ProductKernel(_Combined):
 
     _symbol = "*"
     _combine = staticmethod(np.multiply)
+
+
+def _operator(combined: type[_Combined]) -> staticmethod:
+    def combine(first: Any, second: Any) -> Any:
+        if not all(
+            isinstance(operand, Kernel | int | float | np.number) for operand in (first, second)
+        ):
+            return NotImplemented
+        return combined(first, second)
+
+    return staticmethod(combine)
+
+
+Kernel._sum, Kernel._product = _operator(SumKernel), _operator(ProductKernel)

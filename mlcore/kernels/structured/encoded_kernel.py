@@ -10,32 +10,74 @@ from mlcore.checks.encoded_samples import EncodedSamples
 from mlcore.estimator.mixins import Transformer
 from mlcore.estimator.model import Model
 from mlcore.kernels.kernel import Kernel
-from mlcore.kernels.kernel_rows import KernelRows, SymmetricRows
 from mlcore.runtime.memory import require_memory
 
 _BLOCK = 1 << 16  # values that stay in cache
 
 
+class StructuredKernel(Kernel):
+    """A kernel of encoded strings or sets, positive semi-definite, with checked parameters.
+
+    Attributes
+    ----------
+    normalize : bool
+        Divide k(x, y) by the root of k(x, x) k(y, y).
+    """
+
+    positive_semidefinite = True
+    halves = True
+    normalize: bool
+
+    @abstractmethod
+    def products(self, X: Any, Y: Any) -> np.ndarray:
+        """Return k(x, y) without normalisation, float64 (n, m), n and m not 0; X may be Y."""
+
+    @abstractmethod
+    def squares(self, X: Any) -> np.ndarray:
+        """Return k(x, x) without normalisation, float64 (n,)."""
+
+    def in_unit(self, values: np.ndarray) -> np.ndarray:
+        """Return values that are not normalised, in their unit; refuse those out of range."""
+        return values
+
+    def fitted(self, samples: Any) -> dict[str, Any]:
+        """Return the attributes of a fit to these samples."""
+        return {}
+
+    def __call__(self, X: EncodedSamples, Y: EncodedSamples) -> np.ndarray:
+        n, m = len(X), len(Y)
+        require_memory(n, m, 8, what="the Gram matrix", instead="compute it for blocks of samples")
+        if not n * m:
+            return np.zeros((n, m))
+        K = self.products(X, Y)
+        if not self.normalize:
+            return self.in_unit(K)
+        return _normalized(K, X, Y, self.squares(X), self.squares(Y))
+
+    def diagonal(self, X: EncodedSamples) -> np.ndarray:
+        return np.ones(len(X)) if self.normalize else self.in_unit(self.squares(X))
+
+    def scaled_features(self, X: EncodedSamples, features: Any) -> sp.csr_array:
+        """Return features whose inner products are the values; normalised, with a last column."""
+        if not self.normalize:
+            return sp.csr_array(features)
+        squares = self.squares(X)
+        empty = squares == 0
+        scaled = sp.diags_array(1 / np.sqrt(np.where(empty, 1.0, squares))) @ features
+        return sp.csr_array(sp.hstack([scaled, sp.csr_array(empty[:, None].astype(float))]))
+
+
 class EncodedKernel(Transformer, Kernel, Model):
-    """A kernel of samples that it encodes, positive semi-definite, with ``normalize=``."""
+    """A kernel of samples that it encodes, an estimator, and a transformer to kernel values.
+
+    `_settings` returns a `StructuredKernel` of checked parameters, which computes the values.
+    """
 
     positive_semidefinite = True
     normalize: bool
 
     X_fit_: EncodedSamples
     _stored = {"X_fit_": "rows n _"}
-
-    @abstractmethod
-    def _values(self, X: Any, Y: Any) -> np.ndarray:
-        """Return k(x, y) without normalisation, float64 (n, m), n and m not 0; X may be Y."""
-
-    @abstractmethod
-    def _squares(self, X: Any) -> np.ndarray:
-        """Return k(x, x) without normalisation, float64 (n,)."""
-
-    def _checked(self, values: np.ndarray) -> np.ndarray:
-        """Return values that are not normalised, in their unit; refuse those out of range."""
-        return values
 
     def __call__(self, X: Any, Y: Any = None) -> np.ndarray:
         """Return the kernel values between two lists of samples.
@@ -57,16 +99,8 @@ class EncodedKernel(Transformer, Kernel, Model):
         TypeError, ValueError
             For samples that cannot be encoded or compared, and values out of range.
         """
-        X = self.encode(X)
-        Y = X if Y is None else self.encode(Y)
-        n, m = len(X), len(Y)
-        require_memory(n, m, 8, what="the Gram matrix", instead="compute it for blocks of samples")
-        if not n * m:
-            return np.zeros((n, m))
-        K = self._values(X, Y)
-        if not self.normalize:
-            return self._checked(K)
-        return _normalized(K, X, Y, self._squares(X), self._squares(Y))
+        kernel, X = self._settings(), self.encode(X)
+        return kernel(X, X if Y is None else self.encode(Y))
 
     def diagonal(self, X: Any) -> np.ndarray:
         """Return k(x, x) of all samples, float64 (n,).
@@ -80,25 +114,7 @@ class EncodedKernel(Transformer, Kernel, Model):
         values : (n,) float64
             k(x, x) of each sample.
         """
-        X = self.encode(X)
-        return np.ones(len(X)) if self.normalize else self._checked(self._squares(X))
-
-    def rows(self, X: EncodedSamples, double: bool) -> KernelRows:
-        """Return the rows of the Gram matrix of X, to be computed where they are needed.
-
-        Parameters
-        ----------
-        X : container of n samples
-            As `encode` returns them.
-        double : bool
-            Whether values are wanted in float64.
-
-        Returns
-        -------
-        rows : KernelRows
-            They are computed when asked for.
-        """
-        return SymmetricRows(self, X, double)
+        return self._settings().diagonal(self.encode(X))
 
     # ---- as a transformer
 
@@ -115,13 +131,9 @@ class EncodedKernel(Transformer, Kernel, Model):
         self
             This model.
         """
-        samples = self.encode(X)
-        self._set_fitted(samples, X_fit_=samples, **self._found(samples))
+        kernel, samples = self._settings(), self.encode(X)
+        self._set_fitted(samples, X_fit_=samples, **kernel.fitted(samples))
         return self
-
-    def _found(self, samples: Any) -> dict[str, Any]:
-        """Return what else a fit finds."""
-        return {}
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> np.ndarray:
         """Return the kernel values between the samples of a fit, float64 (n, n).
@@ -155,15 +167,6 @@ class EncodedKernel(Transformer, Kernel, Model):
         self._check_fitted()
         return self._wrap(self(X, self.X_fit_), X)
 
-    def _scaled_features(self, X: Any, features: Any) -> sp.csr_array:
-        """Return features whose inner products are the values; normalised, with a last column."""
-        if not self.normalize:
-            return sp.csr_array(features)
-        squares = self._squares(X)
-        empty = squares == 0
-        scaled = sp.diags_array(1 / np.sqrt(np.where(empty, 1.0, squares))) @ features
-        return sp.csr_array(sp.hstack([scaled, sp.csr_array(empty[:, None].astype(float))]))
-
     def _n_out(self):
         return len(self.X_fit_)
 
@@ -184,25 +187,25 @@ def _normalized(
     rows, columns : float64 (n,), (m,)
         k(x, x) and k(y, y).
     """
-    (rows, row_scales), (columns, scales) = map(_apart, (rows, columns))
+    (rows, row_scales), (columns, scales) = map(_scaled_squares, (rows, columns))
     step = max(1, _BLOCK // max(1, len(columns)))
     for first in range(0, len(rows), step):
-        part, block = slice(first, first + step), K[first : first + step]
-        block *= row_scales[part, None]
+        batch, block = slice(first, first + step), K[first : first + step]
+        block *= row_scales[batch, None]
         block *= scales
-        block /= np.sqrt(np.multiply.outer(rows[part], columns))
+        block /= np.sqrt(np.multiply.outer(rows[batch], columns))
         np.minimum(block, 1.0, out=block)
     K[np.ix_(row_scales == 0, scales == 0)] = 1.0
     if X.same(Y):
         places = np.argsort(Y.chosen, kind="stable")
-        found = np.searchsorted(Y.chosen[places], X.chosen)
-        found = places[np.minimum(found, len(places) - 1)]
-        itself = Y.chosen[found] == X.chosen
-        K[np.flatnonzero(itself), found[itself]] = 1.0
+        columns = np.searchsorted(Y.chosen[places], X.chosen)
+        columns = places[np.minimum(columns, len(places) - 1)]
+        itself = Y.chosen[columns] == X.chosen
+        K[np.flatnonzero(itself), columns[itself]] = 1.0
     return K
 
 
-def _apart(squares):
+def _scaled_squares(squares):
     """Return squares in [1/2, 2), and the power of two by which each root is to be multiplied.
 
     The root of a product of two squares is then exact for equal ones, and neither too large nor too

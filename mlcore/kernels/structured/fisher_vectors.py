@@ -1,7 +1,7 @@
-"""Fisher vectors: how a row, or a set of rows, would move the parameters of a mixture."""
+"""Fisher vectors: gradients of the log-density of a mixture by its parameters, of rows or sets."""
 
 import copy
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse as sp
@@ -9,8 +9,9 @@ from scipy import sparse as sp
 from mlcore._ext.kernels import fisher_vectors as _ext
 from mlcore.checks import as_choice, as_real, as_weights
 from mlcore.checks.feature_names import check_column_names, column_names
-from mlcore.estimator.model import Model, Transformer
-from mlcore.kernels.structured.mixture_scores import HasScores
+from mlcore.estimator.mixins import Transformer
+from mlcore.estimator.model import Model
+from mlcore.kernels.structured.mixture_scores import HasScores, ScoreTable
 from mlcore.kernels.structured.sets import Sets, are_sets
 from mlcore.runtime.memory import require_memory
 from mlcore.runtime.scratch import scratch_array
@@ -23,8 +24,9 @@ _BLOCK = 1 << 20  # values of the rows and responsibilities of a block
 class FisherVectors(Transformer, Model):
     r"""Map rows, or sets of rows, to the score of a mixture over the root of its information.
 
-    The score is the gradient of the log-density with respect to the parameters: how a row would
-    move them. With responsibilities g taken as hard in the information, its coordinates are
+    The score is the gradient of the log-density with respect to the parameters: the direction in
+    which a row moves them. With responsibilities g taken as hard in the information, its
+    coordinates are
 
     .. math:: \frac{g_j - w_j}{\sqrt{w_j}}, \qquad \frac{g_j z}{\sqrt{w_j}}, \qquad
         \frac{g_j (z^2 - 1)}{\sqrt{2 w_j}}, \qquad z = \frac{x - \mu_j}{\sigma_j}
@@ -135,7 +137,7 @@ class FisherVectors(Transformer, Model):
             For parameters or data out of range; the model stays as it was. A mixture of full or
             tied covariances is refused.
         """
-        self._check_parameters()
+        settings = self._settings()
         sets, rows = self._sets(X, reset=True)
         weight = None if sample_weight is None else as_weights(sample_weight, sets.shape[0])
         mixture = self.mixture
@@ -153,10 +155,9 @@ class FisherVectors(Transformer, Model):
             check_column_names(column_names(X), seen, type(mixture).__name__)
         mixture = copy.copy(mixture)
         vars(mixture).pop("feature_names_in_", None)  # it will see arrays
-        table, whitening = mixture._score_table(), None
-        self._parts(table)  # refuses parameters that there are not
+        scores, whitening = self._scores(mixture, settings), None
         if self.information == "empirical":
-            whitening = self._whitening(mixture, table, sets, weight)
+            whitening = scores.whitening(sets, weight)
         self._set_fitted(
             X if rows else sets.points,
             mixture_=mixture,
@@ -177,21 +178,21 @@ class FisherVectors(Transformer, Model):
         vectors : (n_samples, n_out)
             Coordinates of all weights (k), then means (k, d), then scales (k, d) or (k).
         """
-        self._check_parameters()
+        settings = self._settings()
         sets, _ = self._sets(X, reset=False)
-        table = self.mixture_._score_table()
+        scores = self._scores(self.mixture_, settings)
         if self.whitening_ is None:
-            return self._wrap(self._vectors(self.mixture_, table, sets, True), X)
-        V = self._vectors(self.mixture_, table, sets, False)
+            return self._wrap(scores.vectors(sets, True), X)
+        V = scores.vectors(sets, False)
         with single_threaded_blas():
             V = V @ self.whitening_.astype(V.dtype, copy=False)
-        return self._wrap(self._finished(V), X)
+        return self._wrap(scores.finished(V), X)
 
     def _check_loaded(self):
         if "mixture_" in vars(self) and self.mixture_.n_features_in_ != self.n_features_in_:
             raise ValueError("mixture_ has another number of features.")
 
-    def _check_parameters(self):
+    def _settings(self) -> "Settings":
         owner = type(self).__name__
         if not isinstance(self.mixture, HasScores):
             raise TypeError(
@@ -199,39 +200,20 @@ class FisherVectors(Transformer, Model):
                 "or MultinomialMixture."
             )
         self.mixture._require_scores()
-        for part in self._wanted():
-            as_choice(part, "parameters", ("all", *_PARTS), owner=owner)
-        as_choice(self.information, "information", ("closed", "empirical"), owner=owner)
-        as_real(self.power, "power", owner=owner, above=0, at_most=1)
-        as_choice(self.norm, "norm", ("l2", None), owner=owner)
-
-    def _wanted(self):
-        """Return the names of the parameters that the user wants."""
         given = self.parameters
-        if isinstance(given, tuple | list) and len(given):
-            return tuple(given)
-        return (given,)
+        names = tuple(given) if isinstance(given, tuple | list) and len(given) else (given,)
+        for name in names:
+            as_choice(name, "parameters", ("all", *_PARTS), owner=owner)
+        as_choice(self.information, "information", ("closed", "empirical"), owner=owner)
+        power = as_real(self.power, "power", owner=owner, above=0, at_most=1)
+        norm = as_choice(self.norm, "norm", ("l2", None), owner=owner)
+        return Settings(_PARTS if "all" in names else names, float(power), norm == "l2")
 
-    def _parts(self, table):
-        """Return which coordinates there are, as the compiled loop's sum of flags."""
-        wanted = _PARTS if "all" in self._wanted() else self._wanted()
-        scales = {"each": _ext.SCALES, "one": _ext.ONE_SCALE, "none": 0}[table.scales]
-        flags = dict(zip(_PARTS, (_ext.WEIGHTS, _ext.MEANS, scales), strict=True))
-        found = sum({flags[part] for part in wanted})
-        if not found:
-            raise ValueError(
-                f"{type(self).__name__}: parameters={self.parameters!r}, but the components of "
-                f"{self.mixture!r} have no scales: choose 'weights' or 'means'."
-            )
-        return found
-
-    def _n_coordinates(self, table):
-        (k, d), parts = table.centres.shape, self._parts(table)
-        sizes = {_ext.WEIGHTS: k, _ext.MEANS: k * d, _ext.SCALES: k * d, _ext.ONE_SCALE: k}
-        return sum(size for flag, size in sizes.items() if parts & flag)
+    def _scores(self, mixture: Any, settings: "Settings") -> "Scores":
+        return Scores(mixture, mixture._score_table(), settings, self)
 
     def _n_out(self):
-        return self._n_coordinates(self.mixture_._score_table())
+        return self._scores(self.mixture_, self._settings()).size
 
     # ---- samples
 
@@ -263,9 +245,9 @@ class FisherVectors(Transformer, Model):
                     "X holds counts, which must be zero or positive."
                 )
 
-    def _check_X(self, X, **how):
-        how.setdefault("accept_sparse", self.mixture._tags.get("input_tags.sparse", False))
-        return super()._check_X(X, **how)
+    def _check_X(self, X, **options):
+        options.setdefault("accept_sparse", self.mixture._tags.get("input_tags.sparse", False))
+        return super()._check_X(X, **options)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -275,69 +257,119 @@ class FisherVectors(Transformer, Model):
         tags.input_tags.positive_only = inner.get("input_tags.positive_only", False)
         return tags
 
-    # ---- vectors
 
-    def _vectors(self, mixture, table, sets, finish):
+class Settings(NamedTuple):
+    """Checked parameters.
+
+    Attributes
+    ----------
+    parameters : tuple of str
+        Those whose coordinates are wanted.
+    power : float
+    norm : bool
+        True to divide each vector by its norm.
+    """
+
+    parameters: tuple[str, ...]
+    power: float
+    norm: bool
+
+
+class Scores:
+    """The map from sets of rows to the scores of a fitted mixture.
+
+    Parameters
+    ----------
+    mixture : HasScores
+    table : ScoreTable
+    settings : Settings
+    model : FisherVectors
+        Named in messages.
+
+    Attributes
+    ----------
+    parts : int
+        Which coordinates there are, as the compiled loop's sum of flags.
+    size : int
+        Their number.
+    """
+
+    def __init__(self, mixture: Any, table: ScoreTable, settings: Settings, model: Any) -> None:
+        self.mixture, self.table, self.settings = mixture, table, settings
+        self.owner = type(model).__name__
+        scales = {"each": _ext.SCALES, "one": _ext.ONE_SCALE, "none": 0}[table.scales]
+        flags = dict(zip(_PARTS, (_ext.WEIGHTS, _ext.MEANS, scales), strict=True))
+        self.parts = sum({flags[name] for name in settings.parameters})
+        if not self.parts:
+            raise ValueError(
+                f"{self.owner}: parameters={model.parameters!r}, but the components of "
+                f"{model.mixture!r} have no scales: choose 'weights' or 'means'."
+            )
+        k, d = table.centres.shape
+        sizes = {_ext.WEIGHTS: k, _ext.MEANS: k * d, _ext.SCALES: k * d, _ext.ONE_SCALE: k}
+        self.size = sum(size for flag, size in sizes.items() if self.parts & flag)
+
+    def vectors(self, sets, finish):
         """Return the vectors of all sets, with powers and norms if they are to be finished."""
-        n, (k, d) = sets.shape[0], table.centres.shape
-        size, dtype = self._n_coordinates(table), sets.points.dtype
+        table, n, (k, d) = self.table, sets.shape[0], self.table.centres.shape
+        size, dtype = self.size, sets.points.dtype
         require_memory(
             n, size, dtype.itemsize, what="the Fisher vectors", instead="pass fewer rows at a time"
         )
         out = np.zeros((n, size), dtype)
-        how = self._parts(table), float(self.power) if finish else 1.0
-        norm = finish and self.norm == "l2"
+        power, norm = (self.settings.power, self.settings.norm) if finish else (1.0, False)
         step = max(1, min(_BLOCK // (k + d), items_per_call(2.0 * k * d)))
         threads = effective_threads(2.0 * d * sets.points.shape[0])
         scratch = scratch_array((threads, k + 2 * d + size), np.float64)
-        weights, first = _weights(mixture), 0
+        weights, first = _weights(self.mixture), 0
         while first < n:
             # The sets that begin within the next `step` rows, one at least.
             last = int(np.searchsorted(sets.offsets, sets.offsets[first] + step, "right")) - 1
             last = min(n, max(first + 1, last))
-            part = sets.part(first, last)
-            if part.offsets[-1] > 2 * step:
-                V = self._long_set(mixture, table, part.points, step)
-                out[first] = self._finished(V) if finish else V
-            elif part.offsets[-1]:
-                X, totals = _dense(part.points, table)
-                proba = mixture.predict_proba(part.points).astype(np.float64, copy=False)
+            batch = sets.part(first, last)
+            if batch.offsets[-1] > 2 * step:
+                V = self._long_set(batch.points, step)
+                out[first] = self.finished(V) if finish else V
+            elif batch.offsets[-1]:
+                X, totals = _dense(batch.points, table)
+                proba = self.mixture.predict_proba(batch.points).astype(np.float64, copy=False)
                 refused = _ext.fisher_vectors(
-                    X, np.ascontiguousarray(proba), part.offsets, totals, weights, *table[:2], *how,
-                    norm, out[first:last], scratch, threads,
+                    X, np.ascontiguousarray(proba), batch.offsets, totals, weights, *table[:2],
+                    self.parts, power, norm, out[first:last], scratch, threads,
                 )  # fmt: skip
                 if refused:
                     place = first + int(np.isnan(out[first:last, 0]).argmax())
                     raise ValueError(
-                        f"{type(self).__name__}: X[{place}] is so far from the components of "
-                        f"{mixture!r} that its coordinates are above the largest {dtype}: rescale "
-                        "X, or leave it out."
+                        f"{self.owner}: X[{place}] is so far from the components of "
+                        f"{self.mixture!r} that its coordinates are above the largest {dtype}: "
+                        "rescale X, or leave it out."
                     )
             first = last
         return out
 
-    def _long_set(self, mixture, table, points, step):
+    def _long_set(self, points, step):
         """Return the vector, (1, n_out) float64, of a set that one call would take too long for."""
         total, m = 0.0, points.shape[0]
         for start in range(0, m, step):
             rows = points[start : start + step].astype(np.float64)
             piece = Sets(rows, np.array([0, rows.shape[0]]))
-            total = total + rows.shape[0] * self._vectors(mixture, table, piece, False)
+            total = total + rows.shape[0] * self.vectors(piece, False)
         return total / m
 
-    def _finished(self, V):
+    def finished(self, V):
         """Return the vectors with their powers and norms."""
-        if self.power != 1:
-            V = np.copysign(np.abs(V) ** self.power, V)
-        if self.norm == "l2":
+        if self.settings.power != 1:
+            V = np.copysign(np.abs(V) ** self.settings.power, V)
+        if self.settings.norm:
             largest = np.abs(V).max(axis=1, keepdims=True)
             V = V / np.where(largest > 0, largest, 1)
             norms = np.sqrt(np.einsum("ij,ij->i", V, V, dtype=np.float64))[:, None]
             V = (V / np.where(norms > 0, norms, 1)).astype(V.dtype, copy=False)
         return V
 
-    def _whitening(self, mixture, table, sets, weight):
-        size = self._n_coordinates(table)
+    def whitening(self, sets, weight):
+        """Return the symmetric root of the pseudo-inverse of the second moments, (size, size)."""
+        size = self.size
         require_memory(
             size, size, 24, what="the information of all coordinates",
             instead='use information="closed", or fewer components',
@@ -347,13 +379,13 @@ class FisherVectors(Transformer, Model):
         with single_threaded_blas():
             for first in range(0, sets.shape[0], step):
                 last = min(sets.shape[0], first + step)
-                V = self._vectors(mixture, table, sets.part(first, last), False).astype(np.float64)
+                V = self.vectors(sets.part(first, last), False).astype(np.float64)
                 w = np.ones(last - first) if weight is None else weight[first:last]
                 moments += (V * w[:, None]).T @ V
                 total += w.sum()
             values, U = np.linalg.eigh(moments / total)
-            some = values > size * np.finfo(np.float64).eps * values[-1]
-            return (U[:, some] / np.sqrt(values[some])) @ U[:, some].T
+            kept = values > size * np.finfo(np.float64).eps * values[-1]
+            return (U[:, kept] / np.sqrt(values[kept])) @ U[:, kept].T
 
 
 def _weights(mixture):

@@ -1,12 +1,44 @@
 """Values of the kernel of common subsequences, weighted by their gaps."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from mlcore._ext.kernels import gapped as _ext
-from mlcore.kernels.structured.strings import Strings
+from mlcore.kernels.structured.strings import KernelOfStrings, Strings
 from mlcore.runtime.threads import effective_threads, items_per_call
 
 _CELLS = 1e12  # of a pair, beyond which it would take minutes
+
+
+@dataclass(frozen=True)
+class GappedKernel(KernelOfStrings):
+    """Counts common subsequences of one length, weighted by the decay over their span.
+
+    Parameters
+    ----------
+    normalize : bool
+    length : int
+    decay : float
+    """
+
+    normalize: bool
+    length: int
+    decay: float
+
+    @property
+    def power(self) -> int:
+        return 2 * self.length
+
+    def products(self, X, Y):
+        return gapped_products(X, None if X is Y else Y, self.length, self.decay)
+
+    def squares(self, X):
+        name = "gapped", self.length, self.decay
+        squares = X.of_all(name, lambda whole: gapped_diagonal(whole, self.length, self.decay))
+        squares = squares[X.chosen]
+        self.require_finite(squares)
+        return squares
 
 
 def gapped_products(X: Strings, Y: Strings | None, length: int, decay: float) -> np.ndarray:
@@ -58,21 +90,21 @@ def gapped_products(X: Strings, Y: Strings | None, length: int, decay: float) ->
         if not whole:  # a call reads a part of the rows, so that the main thread hears of Ctrl-C
             until = min(until, done + n_threads)
         n_symbols = int(row_lengths[tasks[done:until] // n_groups].max())
-        part = max(1, n_symbols if whole else int(step / largest * n_symbols))
-        for first in range(0, max(1, n_symbols), part):
+        at_once = max(1, n_symbols if whole else int(step / largest * n_symbols))
+        for first in range(0, max(1, n_symbols), at_once):
             _ext.products(
                 X.codes, X.offsets, X.chosen, starts, groups, tasks[done:until], length, decay,
-                first, min(n_symbols, first + part), not whole, sums, out, n_threads,
+                first, min(n_symbols, first + at_once), not whole, sums, out, n_threads,
             )  # fmt: skip
         done = until
-    found = np.empty((len(X), len(Y)))
-    found[:, order] = out[:, : len(Y)]
+    K = np.empty((len(X), len(Y)))
+    K[:, order] = out[:, : len(Y)]
     if upper:
         # Of each pair the value whose row comes first in the order, which has been computed.
         for row in range(len(X)):
             later = rank > rank[row]
-            found[later, row] = found[row, later]
-    return found
+            K[later, row] = K[row, later]
+    return K
 
 
 def gapped_diagonal(X: Strings, length: int, decay: float) -> np.ndarray:

@@ -1,5 +1,6 @@
 """Pyramid match: compares sets of vectors by the points that share cubes of growing size."""
 
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -7,7 +8,7 @@ from scipy import sparse as sp
 
 from mlcore.checks import as_bool, as_integer, as_real
 from mlcore.kernels.gram import gram_matrix
-from mlcore.kernels.structured.encoded_kernel import EncodedKernel
+from mlcore.kernels.structured.encoded_kernel import EncodedKernel, StructuredKernel
 from mlcore.kernels.structured.sets import Sets
 from mlcore.kernels.structured.spectrum import places_in, ranked
 
@@ -120,17 +121,10 @@ class PyramidMatch(EncodedKernel):
         Raises
         ------
         TypeError, ValueError
-            For parameters out of range; for what is no list of arrays (m, d), NaN and infinity,
-            sets of different d: with the place.
+            For what is no list of arrays (m, d), NaN and infinity, sets of different d: with the
+            place.
         """
-        owner = type(self).__name__
-        if self.side != "auto":
-            as_real(self.side, "side", owner=owner, above=0)
-        if self.levels is not None:
-            as_integer(self.levels, "levels", owner=owner, at_least=0, at_most=_MOST)
-        as_real(self.shift, "shift", owner=owner)
-        as_bool(self.normalize, "normalize", owner=owner)
-        return X if isinstance(X, Sets) else Sets.of(X, owner=owner)
+        return X if isinstance(X, Sets) else Sets.of(X, owner=type(self).__name__)
 
     def features(self, X: Any) -> sp.csr_array:
         """Return features whose inner products are the kernel values, up to rounding.
@@ -145,14 +139,34 @@ class PyramidMatch(EncodedKernel):
             A column for each cube of the sets of the fit, or of X itself before a fit, and each of
             the points that a set has in it. If normalised, the last one is that of empty sets.
         """
-        X = self.encode(X)
-        even, odd = self._cubes(getattr(self, "X_fit_", X)).of(X)
-        return self._scaled_features(X, sp.hstack([even, np.sqrt(0.5) * odd]))
+        kernel, X = self._settings(), self.encode(X)
+        even, odd = kernel.cubes(getattr(self, "X_fit_", X)).of(X)
+        return kernel.scaled_features(X, sp.hstack([even, np.sqrt(0.5) * odd]))
 
-    # ---- values
+    def _settings(self) -> "PyramidKernel":
+        owner = type(self).__name__
+        if self.side != "auto":
+            as_real(self.side, "side", owner=owner, above=0)
+        if self.levels is not None:
+            as_integer(self.levels, "levels", owner=owner, at_least=0, at_most=_MOST)
+        as_real(self.shift, "shift", owner=owner)
+        normalize = as_bool(self.normalize, "normalize", owner=owner)
+        return PyramidKernel(normalize, self.side, self.levels, float(self.shift))
 
-    def _values(self, X, Y):
-        cubes = self._cubes(Y)
+
+@dataclass(frozen=True)
+class PyramidKernel(StructuredKernel):
+    """The kernel of encoded sets; `side` and `levels` as the user gave them, checked."""
+
+    normalize: bool
+    side: float | str
+    levels: int | None
+    shift: float
+
+    name = "PyramidMatch"
+
+    def products(self, X, Y):
+        cubes = self.cubes(Y)
         even, odd = (
             gram_matrix(*((rows,) if X is Y else (rows, columns)), kernel="linear")
             for rows, columns in zip(cubes.of(X), cubes.of(Y), strict=True)
@@ -160,26 +174,26 @@ class PyramidMatch(EncodedKernel):
         odd /= 2
         return np.add(even, odd, out=even)
 
-    def _squares(self, X):
+    def squares(self, X):
         return X.lengths().astype(np.float64)
 
-    def _found(self, samples):
-        side, levels = self._cubes(samples).pyramid
+    def fitted(self, samples):
+        side, levels = self.cubes(samples).pyramid
         return {"side_": side, "levels_": levels}
 
-    def _cubes(self, X):
+    def cubes(self, X: Sets) -> "Cubes":
         """Return the cubes of the list of which X is a part."""
-        name = "pyramid", self.side, self.levels, float(self.shift)
-        return X.of_all(name, lambda whole: Cubes(whole, self._pyramid(whole), float(self.shift)))
+        name = "pyramid", self.side, self.levels, self.shift
+        return X.of_all(name, lambda whole: Cubes(whole, self._pyramid(whole), self.shift))
 
     def _pyramid(self, X):
-        name = str(self.side), str(self.levels), float(self.shift)
+        name = str(self.side), str(self.levels), self.shift
         if name not in X.grids:
             side = _auto_side(X.points) if self.side == "auto" else float(self.side)
-            cells = _cells(X.points, side, float(self.shift))
+            cells = _cells(X.points, side, self.shift)
             if np.abs(cells).max(initial=0.0) >= _FAR:
                 raise ValueError(
-                    f"{type(self).__name__}: side={side:g} is too small for points of up to "
+                    f"{self.name}: side={side:g} is too small for points of up to "
                     f"{np.abs(X.points).max():g}: more than 2^53 cubes from the origin cannot be "
                     "told apart; take a larger side, or subtract the mean."
                 )
@@ -222,7 +236,7 @@ class Cubes:
     def of(self, sets: Sets) -> tuple[sp.csr_array, sp.csr_array]:
         """Return A and B, each (n, columns): k(x, y) is the sum of a'a and b'b / 2, exactly."""
         if sets.same(self.sets):
-            return tuple(part[sets.chosen] for part in self.features)
+            return tuple(features[sets.chosen] for features in self.features)
         places, offsets = sets.places()
         return self._features(Sets(sets.points[places], offsets))
 
@@ -242,8 +256,8 @@ class Cubes:
         top = self.pyramid.levels
         for level, (grid, before) in enumerate(zip(self._grids, self._n_columns, strict=True)):
             cubes = grid.places(cells >> level)
-            known = np.flatnonzero(cubes >= 0)
-            rows, cubes = owners[known], cubes[known]
+            inside = np.flatnonzero(cubes >= 0)
+            rows, cubes = owners[inside], cubes[inside]
             order, nth = _numbered(rows, cubes, grid.size)
             columns = before[cubes] + nth
             kept = order[(nth < np.diff(before)[cubes])[order]]
@@ -255,7 +269,7 @@ class Cubes:
             shape = (n, max(1, int(before[-1])))
             parts[exponent % 2].append(sp.csr_array((values, columns[kept], ends), shape=shape))
         return tuple(
-            sp.csr_array(sp.hstack(part)) if part else sp.csr_array((n, 1)) for part in parts
+            sp.csr_array(sp.hstack(blocks)) if blocks else sp.csr_array((n, 1)) for blocks in parts
         )
 
 
@@ -276,12 +290,12 @@ class _Grid:
 
     def places(self, cells):
         """Return the rank of the cube of each cell, -1 for one that is not known."""
-        found = np.zeros(len(cells), np.int64)
+        places = np.zeros(len(cells), np.int64)
         for column, (least, values, pairs) in zip(cells.T, self._steps, strict=True):
             own = places_in(column - least, values)
-            numbers = np.where((own < 0) | (found < 0), -1, found * len(values) + own)
-            found = places_in(numbers, pairs)
-        return found
+            numbers = np.where((own < 0) | (places < 0), -1, places * len(values) + own)
+            places = places_in(numbers, pairs)
+        return places
 
 
 def _cells(points, side, shift):

@@ -64,7 +64,7 @@ class Sets(EncodedSamples):
             infinity. The message names the set.
         """
         members = _members(X, owner, name)
-        found, d = [], None
+        arrays, d = [], None
         for i, member in enumerate(members):
             place = f"{name}[{i}]"
             if member is None or isinstance(member, str | bytes | dict | set):
@@ -74,13 +74,13 @@ class Sets(EncodedSamples):
                 )
             if _is_empty(member):
                 width = np.shape(member)[1] if np.ndim(member) == 2 else None
-                found.append(None)
+                arrays.append(None)
                 if not width:
                     continue
             else:
                 points = as_samples(member, owner=owner, name=place, like=like)
                 width = points.shape[1]
-                found.append(points)
+                arrays.append(points)
             if d is not None and width != d[0]:
                 raise ValueError(
                     f"{place} has vectors of {width} numbers, but {name}[{d[1]}] of {d[0]}: all "
@@ -91,10 +91,10 @@ class Sets(EncodedSamples):
             raise ValueError(
                 f"{name} has {len(members)} sets, all empty: {owner} needs one vector at least."
             )
-        parts = [points for points in found if points is not None]
+        parts = [points for points in arrays if points is not None]
         dtype = np.result_type(*parts) if parts else np.dtype(like or np.float64)
-        lengths = [0 if points is None else len(points) for points in found]
-        offsets = np.zeros(len(found) + 1, np.int64)
+        lengths = [0 if points is None else len(points) for points in arrays]
+        offsets = np.zeros(len(arrays) + 1, np.int64)
         np.cumsum(lengths, out=offsets[1:])
         joined = np.concatenate(parts, dtype=dtype) if parts else np.empty((0, d[0]), dtype)
         return cls(np.ascontiguousarray(joined), offsets)

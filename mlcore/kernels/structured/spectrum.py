@@ -1,11 +1,44 @@
 """Substrings of one length, ranked exactly, and how often each string has them."""
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse as sp
 
-from mlcore.kernels.structured.strings import Strings
+from mlcore.kernels.gram import gram_matrix
+from mlcore.kernels.structured.strings import KernelOfStrings, Strings
+
+
+@dataclass(frozen=True)
+class SpectrumKernel(KernelOfStrings):
+    """Counts common substrings of one length.
+
+    Parameters
+    ----------
+    normalize : bool
+    length : int
+    """
+
+    normalize: bool
+    length: int
+
+    def products(self, X, Y):
+        grams = self.grams(Y)
+        if not grams.n_columns:
+            return np.zeros((len(X), len(Y)))
+        counts = grams.of(X)
+        if X is Y:
+            return gram_matrix(counts, kernel="linear")
+        return gram_matrix(counts, grams.of(Y), kernel="linear")
+
+    def squares(self, X):
+        counts = self.grams(X).of(X)
+        return np.asarray(counts.multiply(counts).sum(axis=1))
+
+    def grams(self, X: Strings) -> "Grams":
+        """Return the substrings of the list of which X is a part."""
+        return X.of_all(("grams", self.length), lambda whole: Grams(whole, self.length))
 
 
 class _Pairs(NamedTuple):
@@ -33,36 +66,36 @@ class Grams:
     def __init__(self, strings: Strings, length: int) -> None:
         self.strings, self.length = strings, length
         codes = strings.codes.astype(np.int64)
-        self._symbols, ranks = ranked(codes, int(codes.max(initial=0)) + 1)
+        self._symbols, of_symbols = ranked(codes, int(codes.max(initial=0)) + 1)
         self._pairs: list[_Pairs] = []
-        known, sizes, width = {1: ranks}, {1: len(self._symbols)}, 1
+        ranks, sizes, width = {1: of_symbols}, {1: len(self._symbols)}, 1
         starts, ends = _starts(strings, length)
         while width < length:
             first, second, shift = _parts(width, length, sizes, len(codes))
             width = shift + second
             at = starts if width == length else np.arange(max(0, len(codes) - width + 1))
-            numbers = known[first][at] * sizes[second] + known[second][at + shift]
-            table, known[width] = ranked(numbers, sizes[first] * sizes[second])
+            numbers = ranks[first][at] * sizes[second] + ranks[second][at + shift]
+            table, ranks[width] = ranked(numbers, sizes[first] * sizes[second])
             self._pairs.append(_Pairs(first, second, shift, sizes[second], table))
             sizes[width] = len(table)
         self.n_columns = sizes[length]
-        self.counts = _counts(known[length], ends, self.n_columns)
+        self.counts = _counts(ranks[length], ends, self.n_columns)
 
     def of(self, strings: Strings) -> sp.csr_array:
         """Return how often strings have these substrings, float64 (n, n_columns)."""
         if strings.same(self.strings):
             return self.counts[strings.chosen]
-        part = strings.packed()
-        starts, ends = _starts(part, self.length)
-        known = {1: places_in(part.codes_in(self.strings), self._symbols)}
+        packed = strings.packed()
+        starts, ends = _starts(packed, self.length)
+        ranks = {1: places_in(packed.codes_in(self.strings), self._symbols)}
         for pair in self._pairs:
-            first, second = known[pair.first], known[pair.second][pair.shift :]
+            first, second = ranks[pair.first], ranks[pair.second][pair.shift :]
             first = first[: len(second)]
             numbers = np.where((first < 0) | (second < 0), -1, first * pair.n_second + second)
-            known[pair.shift + pair.second] = places_in(numbers, pair.numbers)
-        columns = known[self.length][starts]
-        found = columns >= 0
-        return _counts(columns[found], np.append(0, np.cumsum(found))[ends], self.n_columns)
+            ranks[pair.shift + pair.second] = places_in(numbers, pair.numbers)
+        columns = ranks[self.length][starts]
+        there = columns >= 0
+        return _counts(columns[there], np.append(0, np.cumsum(there))[ends], self.n_columns)
 
 
 def _parts(width, length, sizes, n):

@@ -2,23 +2,16 @@
 
 from typing import Any, ClassVar
 
-import numpy as np
 from scipy import sparse as sp
 
 from mlcore.checks import as_bool, as_choice, as_integer, as_real
-from mlcore.kernels.gram import gram_matrix
 from mlcore.kernels.structured.encoded_kernel import EncodedKernel
-from mlcore.kernels.structured.gapped import gapped_diagonal, gapped_products
-from mlcore.kernels.structured.spectrum import Grams
-from mlcore.kernels.structured.strings import Strings, as_strings
-from mlcore.kernels.structured.substrings import (
-    cumulated_weights,
-    substring_diagonal,
-    substring_products,
-)
+from mlcore.kernels.structured.gapped import GappedKernel
+from mlcore.kernels.structured.spectrum import SpectrumKernel
+from mlcore.kernels.structured.strings import KernelOfStrings, Strings, as_strings
+from mlcore.kernels.structured.substrings import SubstringKernel
 
 _KINDS = ("spectrum", "substrings", "gapped")
-_LARGEST = 1e300
 _MOST = 50  # symbols of a subsequence
 
 
@@ -124,10 +117,9 @@ class StringKernel(EncodedKernel):
         Raises
         ------
         TypeError, ValueError
-            For parameters out of range; for one string instead of a list, None, numbers and mixed
-            kinds, with their place; for an empty list.
+            For one string instead of a list, None, numbers and mixed kinds, with their place; for
+            an empty list.
         """
-        self._check_parameters()
         return as_strings(X, type(self).__name__)
 
     def features(self, X: Any) -> sp.csr_array:
@@ -148,86 +140,28 @@ class StringKernel(EncodedKernel):
         ValueError
             For another kind, which has no finite or no small features.
         """
-        if self.kind != "spectrum":
+        kernel = self._settings()
+        if not isinstance(kernel, SpectrumKernel):
             raise ValueError(
                 f"features: kind={self.kind!r} has none that could be listed, only 'spectrum' has."
             )
         X = self.encode(X)
-        known = getattr(self, "X_fit_", X)
-        return self._scaled_features(X, self._grams(known).of(X))
+        columns = kernel.grams(getattr(self, "X_fit_", X))
+        return kernel.scaled_features(X, columns.of(X))
 
-    # ---- values
-
-    def _check_parameters(self):
+    def _settings(self) -> KernelOfStrings:
         owner = type(self).__name__
-        as_choice(self.kind, "kind", _KINDS, owner=owner)
-        most = _MOST if self.kind == "gapped" else 2**31 - 1
-        as_integer(self.length, "length", owner=owner, at_least=1, at_most=most)
+        kind = as_choice(self.kind, "kind", _KINDS, owner=owner)
+        most = _MOST if kind == "gapped" else 2**31 - 1
+        length = as_integer(self.length, "length", owner=owner, at_least=1, at_most=most)
         least = as_integer(self.min_length, "min_length", owner=owner, at_least=1)
-        if self.max_length is not None:
-            as_integer(self.max_length, "max_length", owner=owner, at_least=least)
-        as_real(self.decay, "decay", owner=owner, above=0, at_most=1)
-        as_bool(self.normalize, "normalize", owner=owner)
-
-    def _values(self, X, Y):
-        other = None if X is Y else Y
-        if self.kind == "spectrum":
-            return self._spectrum(X, Y)
-        if self.kind == "gapped":
-            return gapped_products(X, other, self.length, float(self.decay))
-        return substring_products(X, other, self._weights(X))
-
-    def _unit_length(self):
-        """Return the power of the decay by which `_values` and `_squares` are divided."""
-        return {"gapped": 2 * self.length, "substrings": self.min_length}.get(self.kind, 0)
-
-    def _weights(self, X):
-        longest = int(np.diff(X.offsets).max(initial=0))
-        return cumulated_weights(longest, self.min_length, self.max_length, float(self.decay))
-
-    def _spectrum(self, X, Y):
-        grams = self._grams(Y)
-        if not grams.n_columns:
-            return np.zeros((len(X), len(Y)))
-        counts = grams.of(X)
-        if X is Y:
-            return gram_matrix(counts, kernel="linear")
-        return gram_matrix(counts, grams.of(Y), kernel="linear")
-
-    def _grams(self, X):
-        return X.of_all(("grams", self.length), lambda whole: Grams(whole, self.length))
-
-    def _squares(self, X):
-        """Return k(x, x) without normalisation, over the unit, (n,)."""
-        if self.kind == "spectrum":
-            counts = self._grams(X).of(X)
-            return np.asarray(counts.multiply(counts).sum(axis=1))
-        if self.kind == "gapped":
-            name = "gapped", self.length, self.decay
-            found = X.of_all(name, lambda whole: gapped_diagonal(whole, *name[1:]))
-        else:
-            name = "substrings", self.min_length, self.max_length, self.decay
-            found = X.of_all(name, lambda whole: substring_diagonal(whole, self._weights(whole)))
-        squares = found[X.chosen]
-        self._require_finite(squares)
-        return squares
-
-    def _checked(self, values):
-        power, decay = self._unit_length(), float(self.decay)
-        if decay**power < 1 / _LARGEST and values.any():
-            raise ValueError(
-                f"{type(self).__name__}: without normalisation kernel values are of the order of "
-                f"decay^{power}, for decay={self.decay}, below {1 / _LARGEST:.0e}: use "
-                "normalize=True, or a decay nearer to 1."
-            )
-        values = values * decay**power
-        self._require_finite(values)
-        return values
-
-    def _require_finite(self, values):
-        largest = values.max(initial=0.0)
-        if not largest <= _LARGEST:  # NaN too
-            raise ValueError(
-                f"{type(self).__name__}: kernel values of {largest:.1e} are above {_LARGEST:.0e}: "
-                "use decay < 1, or shorter substrings."
-            )
+        longest = self.max_length
+        if longest is not None:
+            longest = as_integer(longest, "max_length", owner=owner, at_least=least)
+        decay = float(as_real(self.decay, "decay", owner=owner, above=0, at_most=1))
+        normalize = as_bool(self.normalize, "normalize", owner=owner)
+        return {
+            "spectrum": lambda: SpectrumKernel(normalize, length),
+            "substrings": lambda: SubstringKernel(normalize, least, longest, decay),
+            "gapped": lambda: GappedKernel(normalize, length, decay),
+        }[kind]()

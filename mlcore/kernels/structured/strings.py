@@ -7,7 +7,9 @@ import numpy as np
 from scipy import sparse as sp
 
 from mlcore.checks.encoded_samples import EncodedSamples
+from mlcore.kernels.structured.encoded_kernel import StructuredKernel
 
+_LARGEST = 1e300
 _KINDS = {str: "str", bytes: "bytes", np.str_: "str", np.bytes_: "bytes"}
 
 
@@ -68,6 +70,42 @@ class Strings(EncodedSamples):
         places = {symbol: place for place, symbol in enumerate(other.symbols)}
         table = np.array([places.get(symbol, -1) for symbol in self.symbols], np.int32)
         return table[self.codes] if len(table) else self.codes
+
+
+class KernelOfStrings(StructuredKernel):
+    """A kernel of encoded strings, computed over a power of its decay.
+
+    Attributes
+    ----------
+    decay : float
+    power : int
+        Values and squares are divided by ``decay ** power``, which may be out of range.
+    """
+
+    name = "StringKernel"
+    decay = 1.0
+    power = 0
+
+    def in_unit(self, values: np.ndarray) -> np.ndarray:
+        power, decay = self.power, self.decay
+        if decay**power < 1 / _LARGEST and values.any():
+            raise ValueError(
+                f"{self.name}: without normalisation kernel values are of the order of "
+                f"decay^{power}, for decay={decay}, below {1 / _LARGEST:.0e}: use "
+                "normalize=True, or a decay nearer to 1."
+            )
+        values = values * decay**power
+        self.require_finite(values)
+        return values
+
+    def require_finite(self, values: np.ndarray) -> None:
+        """Refuse values above the largest that models can take."""
+        largest = values.max(initial=0.0)
+        if not largest <= _LARGEST:  # NaN too
+            raise ValueError(
+                f"{self.name}: kernel values of {largest:.1e} are above {_LARGEST:.0e}: "
+                "use decay < 1, or shorter substrings."
+            )
 
 
 def as_strings(X: Any, owner: str, name: str = "X") -> Strings:

@@ -1,13 +1,54 @@
 """Values of the kernel of all common substrings."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from mlcore._ext.kernels import substrings as _ext
-from mlcore.kernels.structured.strings import Strings
+from mlcore.kernels.structured.strings import KernelOfStrings, Strings
+from mlcore.runtime.scratch import scratch_array
 from mlcore.runtime.threads import effective_threads, items_per_call
 
 _STEP = 8  # operations of a symbol that is read through an automaton
-_STATE = 60  # bytes of a state of an automaton, of which there are two for a symbol
+
+
+@dataclass(frozen=True)
+class SubstringKernel(KernelOfStrings):
+    """Counts common substrings of several lengths, weighted by their decay.
+
+    Parameters
+    ----------
+    normalize : bool
+    min_length : int
+    max_length : int or None
+    decay : float
+    """
+
+    normalize: bool
+    min_length: int
+    max_length: int | None
+    decay: float
+
+    @property
+    def power(self) -> int:
+        return self.min_length
+
+    def products(self, X, Y):
+        return substring_products(X, None if X is Y else Y, self._weights(X))
+
+    def squares(self, X):
+        name = "substrings", self.min_length, self.max_length, self.decay
+        squares = X.of_all(name, lambda whole: substring_diagonal(whole, self._weights(whole)))
+        squares = squares[X.chosen]
+        self.require_finite(squares)
+        return squares
+
+    def _weights(self, X):
+        def cumulated(whole):
+            longest = int(whole.lengths().max(initial=0))
+            return cumulated_weights(longest, self.min_length, self.max_length, self.decay)
+
+        return X.of_all(("weights", self.min_length, self.max_length, self.decay), cumulated)
 
 
 def cumulated_weights(
@@ -43,13 +84,13 @@ def substring_products(X: Strings, Y: Strings | None, weights: np.ndarray) -> np
     cost = _STEP * max(1.0, float(Y.lengths().sum()))
     step = items_per_call(cost)
     n_threads = min(len(X), effective_threads(len(X) * cost))
+    memory = _memory(n_threads, longest, n_symbols)
     for first in range(0, len(X), step * n_threads):
         last = min(len(X), first + step * n_threads)
-        if not _ext.products(
+        _ext.products(
             codes, X.offsets, X.chosen[rows], rows, other, Y.offsets, Y.chosen[by_length],
-            by_length, n_symbols, weights, longest, symmetric, first, last, out, n_threads,
-        ):  # fmt: skip
-            raise _no_memory(longest)
+            by_length, n_symbols, weights, longest, symmetric, first, last, out, memory, n_threads,
+        )  # fmt: skip
     return out
 
 
@@ -61,12 +102,13 @@ def substring_diagonal(X: Strings, weights: np.ndarray) -> np.ndarray:
     longest = int(lengths.max(initial=0))
     step = items_per_call(10 * _STEP * max(1.0, float(lengths.mean())))
     n_threads = min(len(X), effective_threads(10 * _STEP * float(lengths.sum())))
+    memory = _memory(n_threads, longest, n_symbols)
     for first in range(0, len(X), step * n_threads):
         last = min(len(X), first + step * n_threads)
-        if not _ext.diagonal(
-            codes, X.offsets, X.chosen, n_symbols, weights, longest, first, last, out, n_threads
-        ):
-            raise _no_memory(longest)
+        _ext.diagonal(
+            codes, X.offsets, X.chosen, n_symbols, weights, longest, first, last, out, memory,
+            n_threads,
+        )  # fmt: skip
     return out
 
 
@@ -77,8 +119,8 @@ def _recoded(X, Y):
         return codes, len(symbols), codes
     given = Y.codes_in(X)
     places = np.minimum(np.searchsorted(symbols, given), max(0, len(symbols) - 1))
-    known = symbols[places] == given if len(symbols) else np.zeros(len(given), bool)
-    return codes, len(symbols), np.where(known, places, -1).astype(np.int32)
+    shared = symbols[places] == given if len(symbols) else np.zeros(len(given), bool)
+    return codes, len(symbols), np.where(shared, places, -1).astype(np.int32)
 
 
 def _symbols_of(strings):
@@ -86,8 +128,13 @@ def _symbols_of(strings):
     return symbols, codes.astype(np.int32)
 
 
-def _no_memory(longest):
-    return MemoryError(
-        f"The suffix automaton of a string of {longest} symbols needs some "
-        f"{2 * longest * _STATE / 1e6:.0f} MB for each thread, which are not free."
-    )
+def _memory(n_threads, longest, n_symbols):
+    """Return memory for an automaton a thread; most of it is not touched for short strings."""
+    size = _ext.automaton_bytes(longest, n_symbols)
+    try:
+        return scratch_array((n_threads, size), np.int8)
+    except MemoryError:
+        raise MemoryError(
+            f"The suffix automaton of a string of {longest} symbols needs {size / 1e6:.0f} MB for "
+            "each thread, which are not free."
+        ) from None

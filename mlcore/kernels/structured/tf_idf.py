@@ -1,6 +1,7 @@
 """Weights of words in documents: their frequency, times how rare they are."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -34,6 +35,22 @@ class DocumentCounts(NamedTuple):
 
     weight: np.ndarray
     frequency: np.ndarray
+
+
+class Settings(NamedTuple):
+    """Checked parameters.
+
+    Attributes
+    ----------
+    norm : int
+        The compiled loops' number of it.
+    idf : str or None
+    sublinear : bool
+    """
+
+    norm: int
+    idf: str | None
+    sublinear: bool
 
 
 class TfidfTransformer(OnePass, FeaturewiseTransformer, Model):
@@ -136,9 +153,9 @@ class TfidfTransformer(OnePass, FeaturewiseTransformer, Model):
         TypeError, ValueError
             For parameters or counts out of range; the model stays as it was.
         """
-        self._check_parameters()
+        settings = self._settings()
         dtype, counts = self._counts_of(X, sample_weight, reset=True)
-        state = self._state(counts, dtype)
+        state = self._state(settings, counts, dtype)
         self._set_fitted(X, **state)
         return self
 
@@ -157,10 +174,10 @@ class TfidfTransformer(OnePass, FeaturewiseTransformer, Model):
         self
             This model.
         """
-        self._check_parameters()
+        settings = self._settings()
         checked = self._check_X(X, reset=True)
         none = DocumentCounts(np.zeros(1), np.zeros(checked.shape[1]))
-        state = self._state(none, checked.dtype)
+        state = self._state(settings, none, checked.dtype)
         del state["total_weight_"]
         self._set_fitted(X, **state)
         return self
@@ -182,7 +199,7 @@ class TfidfTransformer(OnePass, FeaturewiseTransformer, Model):
         statistics : DocumentCounts
             Sums over these documents.
         """
-        self._check_parameters()
+        self._settings()
         return self._counts_of(X, sample_weight, reset=False)[1]
 
     def update(self, statistics: DocumentCounts) -> Self:
@@ -198,9 +215,9 @@ class TfidfTransformer(OnePass, FeaturewiseTransformer, Model):
         self
             This model.
         """
-        self._check_parameters()
+        settings = self._settings()
         self._check_fitted()
-        self._update_state(self._state(statistics, self.idf_.dtype))
+        self._update_state(self._state(settings, statistics, self.idf_.dtype))
         return self
 
     def _first_statistics(self, X, y, sample_weight):
@@ -211,20 +228,22 @@ class TfidfTransformer(OnePass, FeaturewiseTransformer, Model):
             return None
         return DocumentCounts(np.array([self.total_weight_]), self.document_frequency_)
 
-    def _check_parameters(self):
+    def _settings(self) -> Settings:
         owner = type(self).__name__
-        as_choice(self.norm, "norm", tuple(_NORMS), owner=owner)
-        as_choice(self.idf, "idf", ("smooth", "plain", "textbook", None), owner=owner)
-        as_bool(self.sublinear, "sublinear", owner=owner)
+        return Settings(
+            _NORMS[as_choice(self.norm, "norm", tuple(_NORMS), owner=owner)],
+            as_choice(self.idf, "idf", ("smooth", "plain", "textbook", None), owner=owner),
+            as_bool(self.sublinear, "sublinear", owner=owner),
+        )
 
-    def _state(self, counts, dtype):
-        n, frequency = float(counts.weight[0]), counts.frequency
-        if self.idf is None or n == 0:
+    def _state(self, settings, counts, dtype):
+        rule, n, frequency = settings.idf, float(counts.weight[0]), counts.frequency
+        if rule is None or n == 0:
             idf = np.ones(len(frequency))
-        elif self.idf == "smooth":
+        elif rule == "smooth":
             idf = np.log((1 + n) / (1 + frequency)) + 1
         else:
-            idf = np.log(n / np.maximum(frequency, 1)) + (self.idf == "plain")
+            idf = np.log(n / np.maximum(frequency, 1)) + (rule == "plain")
         return {
             "idf_": idf.astype(dtype),
             "document_frequency_": frequency,
@@ -265,20 +284,20 @@ class TfidfTransformer(OnePass, FeaturewiseTransformer, Model):
         weighted : ndarray or csr_array of shape (n_samples, n_features)
             Sparse if X is. In the type of the counts of the fit.
         """
-        self._check_parameters()
+        settings = self._settings()
         self._check_fitted()
         if not vars(self).get("total_weight_"):
             raise peer_class("NotFittedError")(
                 f"This {type(self).__name__} instance is not fitted yet: it has begun, but call "
                 "'update' or 'partial_fit' before using it."
             )
-        found = self._read(X, False, self._weighted)
-        return self._wrap(found, X)
+        weighted = self._read(X, False, partial(self._weighted, settings))
+        return self._wrap(weighted, X)
 
-    def _weighted(self, checked, limit):
+    def _weighted(self, settings, checked, limit):
         n, d = checked.shape
-        logs = _LOGS if self.sublinear else _LOGS[:0]
-        how = self.idf_, logs, _NORMS[self.norm], limit
+        logs = _LOGS if settings.sublinear else _LOGS[:0]
+        options = self.idf_, logs, settings.norm, limit
         if sp.issparse(checked):
             rows = _parts(checked)
             out = tuple(np.empty(part.shape, part.dtype) for part in rows[:2])
@@ -290,7 +309,7 @@ class TfidfTransformer(OnePass, FeaturewiseTransformer, Model):
             rows, out, loop = (checked,), (np.empty_like(checked),), _ext.dense_weighted
         threads = effective_threads(_ROW * rows[0].size)
         for first, last in pieces(n, _ROW * rows[0].size / n):
-            if not loop(*rows, *how, *out, first, last, threads):
+            if not loop(*rows, *options, *out, first, last, threads):
                 return None
         if not sp.issparse(checked):
             return out[0]
@@ -302,9 +321,9 @@ class TfidfTransformer(OnePass, FeaturewiseTransformer, Model):
         """Return ``read(X, limit)``, of checked counts if it first refuses those as they are."""
         like = None if reset else vars(self).get("idf_")
         plain = self._check_X(X, reset=reset, like=like, check_finite=False)
-        found = read(plain, np.sqrt(np.finfo(plain.dtype).max) / 2)
-        if found is not None:
-            return found
+        result = read(plain, np.sqrt(np.finfo(plain.dtype).max) / 2)
+        if result is not None:
+            return result
         checked = self._check_X(X, reset=reset, like=like)
         least = (checked.data if sp.issparse(checked) else checked).min(initial=0.0)
         if least < 0:
@@ -314,12 +333,12 @@ class TfidfTransformer(OnePass, FeaturewiseTransformer, Model):
             )
         return read(checked, np.inf)
 
-    def _as_samples(self, X, **how):
-        like = how.get("like")
+    def _as_samples(self, X, **options):
+        like = options.get("like")
         known = like is None or getattr(X, "dtype", None) == like.dtype
-        if not how.get("check_finite", True) and known and is_plain_csr(X):
+        if not options.get("check_finite", True) and known and is_plain_csr(X):
             return X
-        return super()._as_samples(X, **how)
+        return super()._as_samples(X, **options)
 
 
 def _parts(X):

@@ -3,7 +3,7 @@
 import itertools
 import re
 from collections.abc import Iterable
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse as sp
@@ -14,6 +14,26 @@ from mlcore.estimator.model import Model
 from mlcore.kernels.structured.strings import require_list
 
 _WORD = re.compile(r"\b\w\w+\b")
+
+
+class Settings(NamedTuple):
+    """Checked parameters.
+
+    Attributes
+    ----------
+    pattern : re.Pattern
+        Of a word.
+    lowercase : bool
+    least, most : int
+        Words of a sequence that is counted.
+    min_df : int
+    """
+
+    pattern: re.Pattern
+    lowercase: bool
+    least: int
+    most: int
+    min_df: int
 
 
 class WordCounts(Transformer, Model):
@@ -147,16 +167,16 @@ class WordCounts(Transformer, Model):
         counts : csr_array (n, n_words), float64
             Occurrences of each word in each text.
         """
-        least = as_integer(self.min_df, "min_df", owner=type(self).__name__, at_least=1)
+        settings = self._settings()
         places: dict[str, int] = {}
-        counts = _counts(self._words(X), places, anew=True)
+        counts = _counts(self._words(X, settings), places, anew=True)
         frequency = np.bincount(counts.indices, minlength=len(places))
         names = np.array(list(places), object)
-        kept = np.flatnonzero(frequency >= least)
+        kept = np.flatnonzero(frequency >= settings.min_df)
         if not len(kept):
             raise ValueError(
-                f"{type(self).__name__}: no word occurs in min_df={least} of the {len(names)} "
-                "that the texts have."
+                f"{type(self).__name__}: no word occurs in min_df={settings.min_df} of the "
+                f"{len(names)} that the texts have."
             )
         kept = kept[np.argsort(names[kept])]
         counts = sp.csr_array(counts[:, kept])
@@ -178,7 +198,7 @@ class WordCounts(Transformer, Model):
         """
         self._check_fitted()
         places = {word: place for place, word in enumerate(self.vocabulary_.tolist())}
-        return self._wrap(_counts(self._words(X), places, anew=False), X)
+        return self._wrap(_counts(self._words(X, self._settings()), places, anew=False), X)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the words.
@@ -196,8 +216,7 @@ class WordCounts(Transformer, Model):
         self._check_fitted()
         return self.vocabulary_
 
-    def _words(self, X: Any) -> Iterable[list[str]]:
-        """Return an iterator over the words of each text, parameters and texts being checked."""
+    def _settings(self) -> Settings:
         owner = type(self).__name__
         as_bool(self.lowercase, "lowercase", owner=owner)
         if not isinstance(self.ngrams, list | tuple) or len(self.ngrams) != 2:
@@ -205,16 +224,18 @@ class WordCounts(Transformer, Model):
                 f"{owner}: ngrams={self.ngrams!r} must be two numbers: of words, at least and at "
                 "most."
             )
-        least, most = self.ngrams
-        least = as_integer(least, "ngrams[0]", owner=owner, at_least=1)
-        most = as_integer(most, "ngrams[1]", owner=owner, at_least=least)
-        words_in = self._pattern(owner).findall
-        texts = require_list(X, owner)
-        split = []
-        for i, text in enumerate(texts):
+        least = as_integer(self.ngrams[0], "ngrams[0]", owner=owner, at_least=1)
+        most = as_integer(self.ngrams[1], "ngrams[1]", owner=owner, at_least=least)
+        min_df = as_integer(self.min_df, "min_df", owner=owner, at_least=1)
+        return Settings(_pattern(self.pattern, owner), self.lowercase, least, most, min_df)
+
+    def _words(self, X: Any, settings: Settings) -> Iterable[list[str]]:
+        """Return an iterator over the words of each text, of texts that are checked at once."""
+        owner, split = type(self).__name__, []
+        for i, text in enumerate(require_list(X, owner)):
             if isinstance(text, str):
-                found = words_in(_lower(text) if self.lowercase else text)
-                split.append([word for word in found if word])  # a pattern may match nothing
+                words = settings.pattern.findall(_lower(text) if settings.lowercase else text)
+                split.append([word for word in words if word])  # a pattern may match nothing
             elif isinstance(text, list | tuple) and all(isinstance(word, str) for word in text):
                 split.append(list(text))
             else:
@@ -222,25 +243,27 @@ class WordCounts(Transformer, Model):
                     f"{owner}: X[{i}] is of type {type(text).__name__}, but must be a str or a "
                     "list of them."
                 )
-        return (_sequences(words, least, most) for words in split)
+        return (_sequences(words, settings.least, settings.most) for words in split)
 
-    def _pattern(self, owner):
-        if self.pattern is None:
-            return _WORD
-        if not isinstance(self.pattern, str):
-            raise TypeError(f"{owner}: pattern={self.pattern!r} must be a str or None.")
-        try:
-            pattern = re.compile(self.pattern)
-        except re.error as error:
-            raise ValueError(
-                f"{owner}: pattern={self.pattern!r} is no regular expression: {error}."
-            ) from None
-        if pattern.groups > 1:
-            raise ValueError(
-                f"{owner}: pattern={self.pattern!r} has {pattern.groups} groups, but may have one: "
-                "write (?:...) for those that only bracket."
-            )
-        return pattern
+
+def _pattern(pattern, owner):
+    """Return the compiled regular expression of a word."""
+    if pattern is None:
+        return _WORD
+    if not isinstance(pattern, str):
+        raise TypeError(f"{owner}: pattern={pattern!r} must be a str or None.")
+    try:
+        compiled = re.compile(pattern)
+    except re.error as error:
+        raise ValueError(
+            f"{owner}: pattern={pattern!r} is no regular expression: {error}."
+        ) from None
+    if compiled.groups > 1:
+        raise ValueError(
+            f"{owner}: pattern={pattern!r} has {compiled.groups} groups, but may have one: "
+            "write (?:...) for those that only bracket."
+        )
+    return compiled
 
 
 def _lower(text):
@@ -249,10 +272,10 @@ def _lower(text):
 
 
 def _sequences(words, least, most):
-    found = words if least == 1 else []
+    sequences = words if least == 1 else []
     for n in range(max(2, least), most + 1):
-        found = found + [" ".join(words[i : i + n]) for i in range(len(words) - n + 1)]
-    return found
+        sequences = sequences + [" ".join(words[i : i + n]) for i in range(len(words) - n + 1)]
+    return sequences
 
 
 def _counts(texts, places, anew):
