@@ -11,14 +11,14 @@ import re
 from pathlib import Path
 
 _TYPES = {"ptrdiff_t": "Py_ssize_t"}
-_OF_C_ALONE = "log", "precision", "vector"  # with types that Cython does not have
 _FUNCTION = re.compile(r"(?P<type>[\w *]+?)\s*\(\*(?P<name>\w+)\)\s*\((?P<arguments>[^()]*)\)$")
+_INLINE = re.compile(r"^static inline ([\w ]+?[ *]+)(\w+)\(([^)]*)\)", re.MULTILINE)
 _STRUCT = re.compile(r"^typedef struct \{(.*?)^\} (\w+);", re.DOTALL | re.MULTILINE)
 _INTEGERS = re.compile(r"\b(u?int(?:8|16|32|64|ptr)_t)\b")
 
 
 def declarations(header: Path, root: Path) -> str:
-    """Return the text of the .pxd file of a header below `root`, empty if it has nothing for it."""
+    """Return the text of the .pxd file of a header below `root`."""
     text = re.sub(r"/\*.*?\*/", " ", header.read_text(encoding="utf-8"), flags=re.DOTALL)
     text = text.replace("\\\n", " ")
     macros = {
@@ -34,17 +34,22 @@ def declarations(header: Path, root: Path) -> str:
     for names in re.findall(r"^enum \{(.*?)\}", code, re.DOTALL | re.MULTILINE):
         words = re.findall(r"(\w+)\s*(?:=[^,]*)?(?:,|$)", names)
         lines += ["    enum:", *(f"        {word}" for word in words)]
-    for name, parameters in re.findall(r"^static inline \w+ (\w+)\(([^)]*)\)", code, re.MULTILINE):
-        result = re.search(rf"static inline (\w+) {name}", code)[1]
-        lines.append(f"    {_cython(result)} {name}({_cython(parameters)})")
+    inline = {
+        name: (_cython(kind), name, [_split(one) for one in parameters.split(",")])
+        for kind, name, parameters in _INLINE.findall(code)
+    }
+    for kind, name, arguments in inline.values():
+        lines.append(f"    {kind} {name}({', '.join(one for one, _ in arguments)})")
+        if name.endswith("_f") and name[:-1] + "d" in inline:
+            double = inline[name[:-1] + "d"]
+            wrappers.append(_wrapper((kind, name[:-2], arguments), double))
     for body, name in _STRUCT.findall(code):
         if name == f"{header.stem}_loops":
-            more, wrappers = _of_table(body, macros, table)
-            lines += more
+            members, functions = _of_table(body, macros, table)
+            lines += members
+            wrappers += functions
         else:
             lines += [f"    ctypedef struct {name}:", *_fields(body)]
-    if not lines:
-        return ""
     body = "\n".join(lines) + "\n" + "".join(wrappers)
     place = header.relative_to(root).as_posix()
     head = [f'"""Declarations of {place}."""', "from cython cimport floating"]
@@ -124,7 +129,7 @@ def _alias(member, path, suffix):
 
 def _wrapper(single, double):
     """Return a function that calls the one of two of the precision of its arguments."""
-    (kind, name, arguments), (_, _, others) = single, double
+    (kind, name, arguments), (other_kind, _, others) = single, double
     declared = [
         (one if one == other else one.replace("float", "floating"), word)
         for (one, word), (other, _) in zip(arguments, others, strict=True)
@@ -132,6 +137,7 @@ def _wrapper(single, double):
     if not any("floating" in kind for kind, _ in declared):
         declared = [("const floating*", "like"), *declared]
     parameters = ", ".join(f"{kind} {word}" for kind, word in declared)
+    kind = kind if kind == other_kind else kind.replace("float", "floating")
     call = ", ".join(word for _, word in arguments)
     back = "" if kind == "void" else "return "
     return f"""
@@ -158,27 +164,31 @@ def _cython(kind):
 
 
 def write_declarations(root: Path, output: Path) -> list[Path]:
-    """Write what has changed of the declarations of all headers below `root`, as a package.
+    """Write what has changed of the declarations that Cython files below `root` ask for.
 
     Returns
     -------
     paths : list of Path
-        The files.
+        The files, in a package `mlcore._ext` in `output`.
     """
+    sources = [path.read_text(encoding="utf-8") for path in root.rglob("*.p[xy][dx]")]
     paths = []
-    for header in sorted(root.rglob("*.h")):
-        if header.stem.endswith("_loops") or header.stem in _OF_C_ALONE:
-            continue
-        text = declarations(header, root)
-        if not text:
-            continue
-        folder = output / "mlcore" / "_ext" / header.parent.relative_to(root)
+    for place in sorted({name for text in sources for name in _asked_for(text)}):
+        folder = (output / "mlcore" / "_ext" / place).parent
         folder.mkdir(parents=True, exist_ok=True)
         for package in (folder, *folder.parents):
             if package.is_relative_to(output / "mlcore"):
                 (package / "__init__.pxd").touch()
-        path = folder / f"{header.stem}_h.pxd"
+        path = output / "mlcore" / "_ext" / f"{place}_h.pxd"
+        text = declarations(root / f"{place}.h", root)
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
         paths.append(path)
     return paths
+
+
+def _asked_for(text):
+    """Return the headers whose declarations a Cython file takes, as <folder>/<word>."""
+    modules = re.findall(r"^from mlcore\._ext\.([\w.]+)_h cimport", text, re.MULTILINE)
+    inside = re.findall(r"^from mlcore\._ext\.([\w.]+) cimport (\w+)_h\b", text, re.MULTILINE)
+    return [name.replace(".", "/") for name in modules + [".".join(pair) for pair in inside]]

@@ -29,6 +29,13 @@ static inline int kernel_starts_at_columns(int kind) {
   return 0;
 }
 
+static inline float plus_shared_f(int kind, float sum, float x, float y) {
+  return KERNEL_PLUS_SHARED(kind, sum, x, y);
+}
+static inline double plus_shared_d(int kind, double sum, double x, double y) {
+  return KERNEL_PLUS_SHARED(kind, sum, x, y);
+}
+
 typedef struct {
   int kind;
   int degree;

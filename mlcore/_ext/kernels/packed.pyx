@@ -15,8 +15,8 @@ from libc.string cimport memset
 
 from mlcore._ext.shared.blas cimport gemm_nt
 from mlcore._ext.shared.index cimport index
-from mlcore._ext.shared.copies_table cimport copy
-from mlcore._ext.kernels.packed_table cimport (
+from mlcore._ext.shared.copies_h cimport copy
+from mlcore._ext.kernels.packed_h cimport (
     KERNEL_COUNT, kernel_name, kernel_spec, kernel_starts_at_columns, plus_shared,
 )
 from mlcore._ext.kernels.packed_h cimport finish as finish_row
