@@ -39,7 +39,7 @@ def stoppable(work: Callable[[], T]) -> T:
         finally:
             done.set()
 
-    threading.Thread(target=run, name="mlcore.numerics.eigen").start()
+    threading.Thread(target=run, name="mlcore-eigenpairs").start()
     # An interrupted join makes Python 3.11 take the thread for ended, and exit while it runs.
     while not done.wait(_SECONDS):
         pass

@@ -31,8 +31,8 @@ for model in (KernelPCA(kernel="rbf"), KernelCCA(kernel="rbf"), KernelRidge("loo
         model.fit(X, X)
     except KeyboardInterrupt:
         names = [thread.name for thread in threading.enumerate()]
-        print(names.count("mlcore.numerics.eigen"), flush=True)
-others = [thread for thread in threading.enumerate() if thread.name == "mlcore.numerics.eigen"]
+        print(names.count("mlcore-eigenpairs"), flush=True)
+others = [thread for thread in threading.enumerate() if thread.name == "mlcore-eigenpairs"]
 for thread in others:
     thread.join()
 print(len(eigen.ended) == 3)  # each came to its end, and was waited for
@@ -85,7 +85,7 @@ def test_what_happens_in_the_thread_is_seen_outside():
 
     with pytest.raises(MemoryError, match="no room"):
         stoppable(fails)
-    assert stoppable(lambda: threading.current_thread().name) == "mlcore.numerics.eigen"
+    assert stoppable(lambda: threading.current_thread().name) == "mlcore-eigenpairs"
     names = []
     other = threading.Thread(
         target=lambda: names.append(stoppable(lambda: threading.current_thread().name)), name="mine"
