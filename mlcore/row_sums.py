@@ -282,7 +282,7 @@ class OnePass(RowSums):
     # ---- the one program of `partial_fit`
 
     def _add(self, X, y, sample_weight, classes=None):
-        before, model = self._sums_so_far(), copy.copy(self)
+        before, model = self._sums_so_far(), twin(self)
         begun = "n_features_in_" in vars(self)
         rows = X, y, sample_weight
         try:
@@ -384,6 +384,13 @@ def as_row_sums(model: Any) -> RowSums:
     return model if RowSums in type(model).__mro__ else Adapter(model)
 
 
+def twin(model: Any) -> Any:
+    """Return a shallow copy: as copy.copy, without the 10 µs of the pickling of a `Model`."""
+    other = object.__new__(type(model))
+    other.__dict__ = vars(model).copy()
+    return other
+
+
 def without(model: Any, *names: str) -> Any:
     """Return a copy in which these attributes are None; the model itself if all are."""
     held = [name for name in names if getattr(model, name, None) is not None]
@@ -397,7 +404,8 @@ def without(model: Any, *names: str) -> Any:
 
 def require_declared(present: np.ndarray, declared: np.ndarray, owner: str) -> None:
     """Refuse labels that are not among the declared classes, both sorted."""
-    foreign = np.setdiff1d(present, declared).tolist()
+    known = set(declared.tolist())
+    foreign = [label for label in present.tolist() if label not in known]
     if foreign:
         raise ValueError(
             f"{owner}: The target label(s) {foreign} in y do not exist in the initial classes "

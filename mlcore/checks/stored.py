@@ -10,10 +10,10 @@ _Class = TypeVar("_Class", bound=type)
 def stored(*, version: int) -> Callable[[_Class], _Class]:
     """Return a decorator that lets files hold the objects of a class, by its name and version.
 
-    The class has a table `_stored` with a line for each field, as
-    `mlcore.estimator.persistence.declared` describes them. Dimensions have the names of the model
-    that holds the object, in whose table the class itself is the line. A file is read without a
-    call of the constructor; what no line can say, `_check_loaded` of the class checks.
+    The class has a table `_stored` with a line for each field, described in
+    `mlcore.estimator.persistence.declared`. Dimensions have the names of the model that holds the
+    object, in whose table the class itself is the line. A file is read without a call of the
+    constructor; what no line can say, `_check_loaded` of the class checks.
 
     Parameters
     ----------

@@ -1,6 +1,5 @@
 """Naive Bayes for columns of several kinds, with one prior."""
 
-import copy
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -13,6 +12,7 @@ from mlcore.naive_bayes.categories import as_table, require_categories
 from mlcore.naive_bayes.gaussian import GaussianNB
 from mlcore.naive_bayes.multinomial import MultinomialNB
 from mlcore.naive_bayes.naive_bayes import Likelihood, NaiveBayes
+from mlcore.row_sums import twin
 
 _KINDS = {
     "gaussian": GaussianNB,
@@ -327,7 +327,7 @@ def _label(j, names):
 
 
 def _copies(parts):
-    return {kind: copy.copy(part) for kind, part in parts.items()}
+    return {kind: twin(part) for kind, part in parts.items()}
 
 
 def _attributes(columns, parts):

@@ -174,12 +174,9 @@ class TfidfTransformer(OnePass, FeaturewiseTransformer, Model):
         self
             This model.
         """
-        settings = self._settings()
+        self._settings()
         checked = self._check_X(X, reset=True)
-        none = DocumentCounts(np.zeros(1), np.zeros(checked.shape[1]))
-        state = self._state(settings, none, checked.dtype)
-        del state["total_weight_"]
-        self._set_fitted(X, **state)
+        self._set_fitted(X, **_begun(checked.dtype, checked.shape[1]))
         return self
 
     def partial_statistics(
@@ -221,7 +218,10 @@ class TfidfTransformer(OnePass, FeaturewiseTransformer, Model):
         return self
 
     def _first_statistics(self, X, y, sample_weight):
-        return self.fit(X, sample_weight=sample_weight)._sums_so_far()  # by one reading
+        self._settings()
+        dtype, counts = self._counts_of(X, sample_weight, reset=True)
+        self._set_fitted(X, **_begun(dtype, len(counts.frequency)))
+        return counts
 
     def _sums_so_far(self):
         if "total_weight_" not in vars(self):
@@ -339,6 +339,10 @@ class TfidfTransformer(OnePass, FeaturewiseTransformer, Model):
         if not options.get("check_finite", True) and known and is_plain_csr(X):
             return X
         return super()._as_samples(X, **options)
+
+
+def _begun(dtype, n_features):
+    return {"idf_": np.ones(n_features, dtype), "document_frequency_": np.zeros(n_features)}
 
 
 def _parts(X):
