@@ -71,15 +71,13 @@ class BernoulliNB(NaiveBayes):
     _sums_check = True
     feature_count_: np.ndarray
     feature_log_prob_: np.ndarray
-    _one_: tuple
-    _sums_: tuple
-    _zero_: tuple
+    _tables_: tuple[Smoothed, Smoothed]  # of ones and of zeros
+    _sums_: ClassCounts
     _stored = {
         "feature_count_": "float64 c f",
         "feature_log_prob_": "float64 c f",
-        "_one_": ("float64 c f", "float64 c f", "none | float64 c f"),
-        "_zero_": ("float64 c f", "float64 c f", "none | float64 c f"),
-        "_sums_": ("labels c", "float64 c", "float64 c f", "float64 c f"),
+        "_tables_": (Smoothed, Smoothed),
+        "_sums_": ClassCounts,
     }
 
     def __init__(
@@ -155,12 +153,17 @@ class BernoulliNB(NaiveBayes):
         return {
             "feature_count_": sums,
             "feature_log_prob_": one.logs,
-            "_one_": tuple(one),
-            "_zero_": tuple(zero),
+            "_tables_": (one, zero),
         }
 
+    def _from_older_state(self, state):
+        if "_one_" in state:  # 0.2 kept plain tuples
+            pair = state.pop("_one_"), state.pop("_zero_")
+            state["_tables_"] = tuple(Smoothed(*table) for table in pair)
+        return super()._from_older_state(state)
+
     def _log_likelihood(self, X):
-        one, zero = Smoothed(*self._one_), Smoothed(*self._zero_)
+        one, zero = self._tables_
         ones, absent = self._ones_and_missing(X)
         absent = absent if self.missing == "ignore" else None
         never = None

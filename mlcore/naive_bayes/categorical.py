@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mlcore.checks import as_choice, as_real
+from mlcore.checks.stored import stored
 from mlcore.naive_bayes.categories import (
     MISSING,
     UNSEEN,
@@ -19,6 +20,7 @@ from mlcore.naive_bayes.naive_bayes import Likelihood, NaiveBayes
 from mlcore.naive_bayes.smoothed import smoothed
 
 
+@stored(version=1)
 class CategoryCounts(NamedTuple):
     """Weights of the categories of each feature in each class.
 
@@ -37,6 +39,12 @@ class CategoryCounts(NamedTuple):
     weights: np.ndarray
     categories: tuple
     tables: tuple
+    _stored = {
+        "classes": "labels c",
+        "weights": "float64 c",
+        "categories": ["f", "labels m[]"],
+        "tables": ["f", "float64 c m[]"],
+    }
 
 
 class CategoricalNB(NaiveBayes):
@@ -102,7 +110,7 @@ class CategoricalNB(NaiveBayes):
 
     categories_: list
     n_categories_: np.ndarray
-    _sums_: tuple
+    _sums_: CategoryCounts
     category_count_: list
     feature_log_prob_: list
     _tables_: tuple  # of every feature: `Smoothed.finite` and `never`, (n_categories + 2, c)
@@ -112,7 +120,7 @@ class CategoricalNB(NaiveBayes):
         "category_count_": ["f", "float64 c m[]"],
         "feature_log_prob_": ["f", "float64 c m[]"],
         "_tables_": ["f", ("float64 m[]+2 c", "none | float64 m[]+2 c")],
-        "_sums_": ("labels c", "float64 c", ["f", "labels m[]"], ["f", "float64 c m[]"]),
+        "_sums_": CategoryCounts,
     }
 
     _instead = {

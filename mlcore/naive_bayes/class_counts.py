@@ -7,6 +7,7 @@ from scipy import sparse as sp
 
 from mlcore._ext.naive_bayes import class_counts as _ext
 from mlcore.checks import label_type
+from mlcore.checks.stored import stored
 from mlcore.runtime.threads import effective_threads
 
 _ENTRIES = 1 << 25  # of a call of the loop, so that Ctrl-C is heard
@@ -15,6 +16,7 @@ _PARTS = 16  # of the rows, at most, which threads add
 _WORTH = 32  # entries for a value of the sums of a part, which take a thirtieth of the time then
 
 
+@stored(version=1)
 class ClassCounts(NamedTuple):
     """Weighted sums over the rows of each class.
 
@@ -27,13 +29,19 @@ class ClassCounts(NamedTuple):
     sums : (c, d) float64
         Of counts, or of the rows where a feature is 1.
     known : (c, d) float64
-        Weight of the rows where a feature is not missing.
+        Weight of the rows where a feature is not missing; (c, 0) where none may be.
     """
 
     classes: np.ndarray
     weights: np.ndarray
     sums: np.ndarray
     known: np.ndarray
+    _stored = {
+        "classes": "labels c",
+        "weights": "float64 c",
+        "sums": "float64 c f",
+        "known": "float64 c f | float64 c 0",
+    }
 
 
 def class_counts(

@@ -4,12 +4,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mlcore.checks.stored import stored
 from mlcore.naive_bayes.class_counts import all_classes, rows_of, spread
 
 _VALUES = 1 << 16  # of a block, which stays in the cache
 _SAFE_POWER = 128  # squares of numbers between 2^-128 and 2^128 stay in range
 
 
+@stored(version=1)
 class ClassMoments(NamedTuple):
     """Moments of the rows of each class, of ``2^-power (x - origin)``.
 
@@ -32,6 +34,14 @@ class ClassMoments(NamedTuple):
     means: np.ndarray
     scatters: np.ndarray
     power: Any = 0
+    _stored = {
+        "classes": "labels c",
+        "weights": "float64 c",
+        "known": "float64 c f",
+        "means": "float64 c f",
+        "scatters": "float64 c f",
+        "power": "int f",
+    }
 
 
 def unit_powers(X: np.ndarray, origin: np.ndarray) -> np.ndarray:

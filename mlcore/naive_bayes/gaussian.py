@@ -1,10 +1,11 @@
 """Naive Bayes for numbers: normal distributions of every feature in each class."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mlcore.checks import as_real
+from mlcore.checks.stored import stored
 from mlcore.naive_bayes.class_moments import (
     ClassMoments,
     class_moments,
@@ -18,7 +19,23 @@ from mlcore.naive_bayes.naive_bayes import Likelihood, NaiveBayes
 
 _VALUES = 1 << 16  # terms of a block of scores, which stay in the cache
 
-_SUMS = ("labels c", "float64 c", "float64 c f", "float64 c f", "float64 c f")
+
+@stored(version=1)
+class Normals(NamedTuple):
+    """Normal distributions of the features in each class, in the units of the sums.
+
+    Attributes
+    ----------
+    means, variances : (c, d) float64
+        A variance of 1 where a feature is left out.
+    varies : (d,) bool
+        False for features that are left out.
+    """
+
+    means: np.ndarray
+    variances: np.ndarray
+    varies: np.ndarray
+    _stored = {"means": "float64 c f", "variances": "float64 c f", "varies": "bool f"}
 
 
 class GaussianNB(NaiveBayes):
@@ -91,22 +108,18 @@ class GaussianNB(NaiveBayes):
     var_: np.ndarray
     epsilon_: np.ndarray
     origin_: np.ndarray
-    _sums_: tuple
-    _power_: np.ndarray  # int (d,): sums are those of 2^-power (x - origin)
-    _means_: np.ndarray  # (c, d), in these units, as
-    _variances_: np.ndarray  # (c, d): 1 where a feature is left out, as
-    _varies_: np.ndarray  # (d,) bool
+    _sums_: ClassMoments
+    _units_: np.ndarray  # int (d,), powers of two: sums are those of 2^-power (x - origin)
+    _solution_: Normals
     _stored = {
         "class_prior_": "float64 c",
         "theta_": "float64 c f",
         "var_": "float64 c f",
         "epsilon_": "float64 f",
         "origin_": "float f",
-        "_power_": "int f",
-        "_means_": "float64 c f",
-        "_variances_": "float64 c f",
-        "_varies_": "bool f",
-        "_sums_": ("|", (*_SUMS, "int f"), _SUMS),  # of 0.2
+        "_units_": "int f",
+        "_solution_": Normals,
+        "_sums_": ClassMoments,
     }
 
     _instead = {
@@ -145,10 +158,16 @@ class GaussianNB(NaiveBayes):
         super()._check_parameters()
         as_real(self.var_smoothing, "var_smoothing", owner=type(self).__name__, at_least=0)
 
-    def _fill_older(self):
-        super()._fill_older()
-        if self._sums_ is not None and len(self._sums_) == len(_SUMS):  # 0.2 kept no powers
-            self._sums_ = (*self._sums_, self._power_)
+    def _from_older_state(self, state):
+        sums = state.get("_statistics_", ())
+        if len(sums) == 5:  # 0.2 kept no powers
+            state["_statistics_"] = (*sums, state["_power_"])
+        if "_means_" in state:
+            parts = (state.pop(name) for name in ("_means_", "_variances_", "_varies_"))
+            state["_solution_"] = Normals(*parts)
+        if "_power_" in state:
+            state["_units_"] = state.pop("_power_")
+        return super()._from_older_state(state)
 
     def _check_X(self, X, **how):
         return super()._check_X(X, **how | {"check_finite": True})
@@ -164,12 +183,12 @@ class GaussianNB(NaiveBayes):
             known = ~np.isnan(X)
             shares = np.where(known, X, 0.0) / np.maximum(known.sum(axis=0), 1)
             origin = shares.sum(axis=0, dtype=np.float64)
-        return {"origin_": origin, "_power_": unit_powers(X, origin)}
+        return {"origin_": origin, "_units_": unit_powers(X, origin)}
 
     def _sums(self, X, classes, codes, weights, checked):
         if not hasattr(self, "origin_"):
             self._update_state(self._begun(X))
-        return class_moments(X, classes, codes, weights, self.origin_, self._power_)
+        return class_moments(X, classes, codes, weights, self.origin_, self._units_)
 
     def _solve(self, statistics):
         known, means, scatters, power = statistics[2:]
@@ -189,10 +208,8 @@ class GaussianNB(NaiveBayes):
                 "theta_": self.origin_ + np.ldexp(means, power),
                 "var_": np.ldexp(variances, 2 * power),
                 "epsilon_": np.ldexp(epsilon, 2 * power),
-                "_power_": power,
-                "_means_": means,
-                "_variances_": np.where(varies, variances, 1.0),
-                "_varies_": varies,
+                "_units_": power,
+                "_solution_": Normals(means, np.where(varies, variances, 1.0), varies),
             }
 
     def _require_variances(self, variances, varies):
@@ -210,8 +227,7 @@ class GaussianNB(NaiveBayes):
         return moments_of_classes(statistics, classes)
 
     def _log_likelihood(self, X):
-        varies, origin, power = self._varies_, self.origin_, self._power_
-        means, variances = self._means_, self._variances_
+        (means, variances, varies), origin, power = self._solution_, self.origin_, self._units_
         if not varies.all():
             X, origin, power = X[:, varies], origin[varies], power[varies]
             means, variances = means[:, varies], variances[:, varies]

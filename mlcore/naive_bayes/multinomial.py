@@ -74,13 +74,13 @@ class MultinomialNB(NaiveBayes):
     _sums_check = True
     feature_count_: np.ndarray
     feature_log_prob_: np.ndarray
-    _table_: tuple
-    _sums_: tuple
+    _tables_: Smoothed
+    _sums_: ClassCounts
     _stored = {
         "feature_count_": "float64 c f",
         "feature_log_prob_": "float64 c f",
-        "_table_": ("float64 c f", "float64 c f", "none | float64 c f"),
-        "_sums_": ("labels c", "float64 c", "float64 c f", "float64 c 0"),
+        "_tables_": Smoothed,
+        "_sums_": ClassCounts,
     }
 
     def __init__(
@@ -122,11 +122,16 @@ class MultinomialNB(NaiveBayes):
         return {
             "feature_count_": sums,
             "feature_log_prob_": table.logs,
-            "_table_": tuple(table),
+            "_tables_": table,
         }
 
+    def _from_older_state(self, state):
+        if "_table_" in state:  # 0.2 kept a plain tuple
+            state["_tables_"] = Smoothed(*state.pop("_table_"))
+        return super()._from_older_state(state)
+
     def _log_likelihood(self, X):
-        table = Smoothed(*self._table_)
+        table = self._tables_
         with single_threaded_blas():
             scores = X @ table.finite.T
             return Likelihood(scores, None if table.never is None else X @ table.never.T)

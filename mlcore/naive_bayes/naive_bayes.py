@@ -84,9 +84,10 @@ class NaiveBayes(OnePassOfClasses, Classifier, Model):
         """Return statistics with rows of zeros for the classes that they lack."""
         return with_classes(statistics, classes)
 
-    def _fill_older(self):
-        if "_statistics_" in vars(self):  # the sums of 0.2
-            self._sums_ = vars(self).pop("_statistics_")
+    def _from_older_state(self, state):
+        if "_statistics_" in state:  # 0.2 kept a plain tuple
+            state["_sums_"] = self._Statistics(*state.pop("_statistics_"))
+        return super()._from_older_state(state)
 
     # ---- fit
 
@@ -220,7 +221,7 @@ class NaiveBayes(OnePassOfClasses, Classifier, Model):
             "classes_": statistics.classes,
             "class_count_": counts,
             "class_log_prior_": self._log_prior(counts),
-            "_sums_": tuple(statistics),
+            "_sums_": statistics,
         } | self._solve(statistics)
 
     def _statistics_of(self, X, y, sample_weight, begin):

@@ -6,8 +6,10 @@ import numpy as np
 
 from mlcore.checks import as_real
 from mlcore.checks.penalties import as_penalties
+from mlcore.checks.stored import stored
 
 
+@stored(version=1)
 class Smoothed(NamedTuple):
     """Logarithms of probabilities ``(count + alpha) / (total + size alpha)``.
 
@@ -24,6 +26,11 @@ class Smoothed(NamedTuple):
     logs: np.ndarray
     finite: np.ndarray
     never: np.ndarray | None
+    _stored = {
+        "logs": "float64 c f",
+        "finite": "float64 c f",
+        "never": "none | float64 c f",
+    }
 
 
 def smoothed(

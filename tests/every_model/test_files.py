@@ -389,7 +389,12 @@ WRONG_VALUES = {
     "width": ("FisherVectors", "mixture_", lambda _: fit_of_seven_features(), "another number"),
     "scalar": ("KMeans", "inertia_", lambda _: "much", "must be: float"),
     "list": ("KMeans", "cluster_centers_", lambda _: None, "must be: float k f"),
-    "sides": ("GaussianNB", "_varies_", lambda v: v.astype(np.uint8), "must be: bool f"),
+    "sides": (
+        "GaussianNB",
+        "_solution_",
+        lambda s: s._replace(varies=s.varies.astype(np.uint8)),
+        "must be: bool f",
+    ),
 }
 
 

@@ -1,10 +1,11 @@
 """k-means clustering by Lloyd's algorithm; bounds skip distances, not steps."""
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from mlcore.checks.stored import stored
 from mlcore.cluster.k_means.assignment import assignment_of
 from mlcore.cluster.k_means.center_model import CentroidModel, Statistics
 from mlcore.cluster.k_means.evidence import (
@@ -18,6 +19,23 @@ from mlcore.cluster.k_means.k_means_parallel import start_over_blocks
 from mlcore.cluster.k_means.lloyd import lloyd, squared_moves
 from mlcore.cluster.k_means.origin_and_unit import choose_units
 from mlcore.estimator.progress import Progress
+
+
+@stored(version=1)
+class Step(NamedTuple):
+    """The last step of a fit by `update`.
+
+    Attributes
+    ----------
+    shift : float
+        Sum of the squared movements of the centres.
+    rounding : float
+        Of the objective before the step.
+    """
+
+    shift: float
+    rounding: float
+    _stored = {"shift": "float", "rounding": "float"}
 
 
 class KMeans(CentroidModel):
@@ -109,7 +127,7 @@ class KMeans(CentroidModel):
     """
 
     objective_trace_: np.ndarray
-    _stored = {"objective_trace_": "float64 t?", "_shift_": "float", "_rounding_": "float"}
+    _stored = {"objective_trace_": "float64 t?", "_run_": Step}
 
     def __init__(
         self,
@@ -245,8 +263,7 @@ class KMeans(CentroidModel):
             objective_trace_=np.append(self.objective_trace_, objective),
             n_iter_=self.n_iter_ + 1,
             converged_=shift <= self.tol * variance_of(statistics, self.offsets_),
-            _shift_=shift,
-            _rounding_=rounding_of_search(squares, d, offsets.dtype),
+            _run_=Step(shift, rounding_of_search(squares, d, offsets.dtype)),
         )
 
     def needs_finishing_pass(self) -> bool:
@@ -257,7 +274,7 @@ class KMeans(CentroidModel):
         needed : bool
             Whether `finish` needs the sums over all rows.
         """
-        return self._shift_ > 0
+        return self._run_.shift > 0
 
     def finish(self, total: Statistics | None = None) -> None:
         """End a fit by `update` as `fit` ends: with the objective of the last centres.
@@ -273,16 +290,16 @@ class KMeans(CentroidModel):
         self._update_state({"inertia_": inertia, "objective_trace_": trace})
         self._warn_of_fewer(len(self.cluster_centers_))
         why = "the rows must be the same in every pass"
-        warn_of_rise(trace, self._rounding_, type(self).__name__, why)
+        warn_of_rise(trace, self._run_.rounding, type(self).__name__, why)
 
     def _from_older_state(self, state):
         if "_shift_" in state:  # a fit over blocks of 0.2, which did not keep the rounding
-            state.setdefault("_rounding_", 0.0)
+            state["_run_"] = Step(state.pop("_shift_"), state.pop("_rounding_", 0.0))
         return super()._from_older_state(state)
 
     def _initial_attributes(self, n_clusters):
         begun = {"objective_trace_": np.empty(0), "n_iter_": 0, "converged_": False}
-        return begun | {"_shift_": np.inf, "_rounding_": 0.0}
+        return begun | {"_run_": Step(np.inf, 0.0)}
 
 
 def squares_of(statistics: Statistics, offsets: np.ndarray) -> float:

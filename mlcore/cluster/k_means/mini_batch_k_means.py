@@ -1,12 +1,13 @@
 """k-means on batches of samples, for data too large for repeated passes."""
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse as sp
 
 from mlcore.checks import as_integer
+from mlcore.checks.stored import stored
 from mlcore.cluster.k_means.assignment import assignment_of
 from mlcore.cluster.k_means.center_model import CentroidModel, Statistics
 from mlcore.cluster.k_means.evidence import left_by_rounding, warn_of_rounding
@@ -17,9 +18,26 @@ from mlcore.cluster.k_means.row_sampler import RowSampler
 from mlcore.estimator.first_rows import KeepsFirstRows
 from mlcore.estimator.progress import Progress
 
-_BEGUN = np.inf, np.inf, 0  # course of the objective before the first batch
 _MOST_COPIES = 64  # of a sample, on average, that passes and patience count
 _FIRST_STEPS = 10  # most steps of Lloyd's algorithm on the first samples of a stream
+
+
+@stored(version=1)
+class Course(NamedTuple):
+    """The objective of the batches so far.
+
+    Attributes
+    ----------
+    smoothed, least : float
+        The smoothed objective and its least value; infinite before the first batch.
+    n_worse : int
+        Batches since then.
+    """
+
+    smoothed: float = np.inf
+    least: float = np.inf
+    n_worse: int = 0
+    _stored = {"smoothed": "float", "least": "float", "n_worse": "int"}
 
 
 class MiniBatchKMeans(KeepsFirstRows, CentroidModel):
@@ -82,9 +100,9 @@ class MiniBatchKMeans(KeepsFirstRows, CentroidModel):
 
     counts_: np.ndarray
     n_steps_: int
-    _batches_ = 1  # in a pass over all rows, of which `update` takes one
-    _course_: tuple[float, float, int]  # smoothed objective, the least, steps since then
-    _stored = {"counts_": "float64 k", "n_steps_": "count", "_course_": ("float", "float", "int")}
+    _n_batches = 1  # in a pass over all rows, of which `update` takes one
+    _run_: Course
+    _stored = {"counts_": "float64 k", "n_steps_": "count", "_run_": Course}
 
     _instead = {
         "compute_labels": "drop it: fit always sets labels_; partial_fit never does",
@@ -190,7 +208,7 @@ class MiniBatchKMeans(KeepsFirstRows, CentroidModel):
             left = left_by_rounding(
                 checked, weights, units, found, moments.squares, self.n_clusters
             )
-            course = float(units.back(smoothed)), float(units.back(least)), n_worse
+            course = Course(float(units.back(smoothed)), float(units.back(least)), n_worse)
         self._warn_of_fewer(len(centers))
         hidden = warn_of_rounding(left[0], found.inertia, self.tol, type(self).__name__)
         self._set_fitted(
@@ -202,7 +220,7 @@ class MiniBatchKMeans(KeepsFirstRows, CentroidModel):
             n_steps_=step,
             n_iter_=-(-step * own // n),
             converged_=converged and not hidden,
-            _course_=course,
+            _run_=course,
         )
         return self
 
@@ -240,7 +258,7 @@ class MiniBatchKMeans(KeepsFirstRows, CentroidModel):
         for _ in range(_FIRST_STEPS):
             before = model.cluster_centers_
             sums, counts, value = model.partial_statistics(X, sample_weight=weight)
-            model.counts_, model._course_ = np.zeros(len(counts)), _BEGUN
+            model.counts_, model._run_ = np.zeros(len(counts)), Course()
             model.update(Statistics(sums, counts, value))
             if np.array_equal(before, model.cluster_centers_):
                 break
@@ -266,9 +284,9 @@ class MiniBatchKMeans(KeepsFirstRows, CentroidModel):
         sums, counts, value = statistics
         before = self.offsets_.astype(np.float64)
         wide = _averaged(before, self.counts_, sums, counts)
-        smoothed, least, n_worse = self._course_
+        smoothed, least, n_worse = self._run_
         mean = value / (counts.sum() or 1.0)
-        share = min(1.0, 2 / self._batches_) if smoothed < np.inf else 1.0
+        share = min(1.0, 2 / self._n_batches) if smoothed < np.inf else 1.0
         smoothed = mean if share == 1 else smoothed + share * (mean - smoothed)
         n_worse = 0 if smoothed < least else n_worse + 1
         shift = float(squared_moves(before, wide).sum())
@@ -279,9 +297,9 @@ class MiniBatchKMeans(KeepsFirstRows, CentroidModel):
             inertia_=value,
             counts_=self.counts_ + counts,
             n_steps_=n_steps,
-            n_iter_=-(-n_steps // self._batches_),
+            n_iter_=-(-n_steps // self._n_batches),
             converged_=bool(still or n_worse >= (self.max_no_improvement or np.inf)),
-            _course_=(smoothed, min(least, smoothed), n_worse),
+            _run_=Course(smoothed, min(least, smoothed), n_worse),
         )
 
     def needs_another_pass(self) -> bool:
@@ -295,7 +313,7 @@ class MiniBatchKMeans(KeepsFirstRows, CentroidModel):
             Whether to sum over all rows again.
         """
         self._check_fitted()
-        return not self.converged_ and self.n_steps_ < self.max_iter * self._batches_
+        return not self.converged_ and self.n_steps_ < self.max_iter * self._n_batches
 
     def _check_parameters(self):
         super()._check_parameters()
@@ -303,6 +321,11 @@ class MiniBatchKMeans(KeepsFirstRows, CentroidModel):
         as_integer(self.batch_size, "batch_size", owner=owner, at_least=1)
         if self.max_no_improvement is not None:
             as_integer(self.max_no_improvement, "max_no_improvement", owner=owner, at_least=1)
+
+    def _from_older_state(self, state):
+        if "_course_" in state:  # 0.2 kept a plain tuple
+            state["_run_"] = Course(*state.pop("_course_"))
+        return super()._from_older_state(state)
 
     def _best_start(self, X, weights, units, rng, batch):
         best, least = None, np.inf
@@ -315,7 +338,7 @@ class MiniBatchKMeans(KeepsFirstRows, CentroidModel):
 
     def _initial_attributes(self, n_clusters):
         begun = {"counts_": np.zeros(n_clusters), "n_steps_": 0, "n_iter_": 0}
-        return begun | {"converged_": False, "_course_": _BEGUN}
+        return begun | {"converged_": False, "_run_": Course()}
 
 
 def _counted(n_rows, weights, power) -> int:
