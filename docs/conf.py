@@ -52,7 +52,7 @@ numpydoc_validation_checks = (
 )
 numpydoc_validation_exclude = {
     r"^mlcore(\.\w+)?$",  # families: their pages are lists
-    r"\.RowSums$",  # a protocol, which nobody calls
+    r"\.RowSums$",  # an interface, which nobody calls
 }
 
 

@@ -64,8 +64,9 @@ def predict_blocks(
             ]
             if not parts:
                 raise ValueError(f"blocks: none of the {len(blocks)} has any rows.")
-            some = sp.issparse(parts[0])
-            return sp.vstack(parts, format="csr") if some else np.concatenate(parts)
+            if sp.issparse(parts[0]):
+                return sp.vstack(parts, format="csr")
+            return np.concatenate(parts)
         done = 0
         for part in results:
             if part is None:

@@ -32,11 +32,13 @@ def as_blocks(blocks: Any) -> Blocks:
     elif len(getattr(blocks, "shape", ())) == 2 or sp.issparse(blocks):
         chosen = row_blocks(blocks)
     else:
-        how = " Blocks are read several times: give a list." if isinstance(blocks, Iterator) else ""
+        hint = (
+            " Blocks are read several times: give a list." if isinstance(blocks, Iterator) else ""
+        )
         raise TypeError(
             f"blocks is of type {type(blocks).__name__}, but must be what row_blocks or "
             "parquet_blocks return, an array or table of two dimensions, a list of blocks, or a "
-            f"path of Parquet files.{how}"
+            f"path of Parquet files.{hint}"
         )
     if not len(chosen):
         raise ValueError("blocks has no block, but at least one is needed.")

@@ -163,12 +163,12 @@ def _plain(value: Any) -> Any:
 
 
 def _digest(value: Any) -> str:
-    found = hashlib.sha256()
-    _add(found, value)
-    return found.hexdigest()
+    sha = hashlib.sha256()
+    _add(sha, value)
+    return sha.hexdigest()
 
 
-def _add(found, value):
+def _add(sha, value):
     """Add what decides a result: numbers by their values, arrays by their bytes."""
     if isinstance(value, EncodedSamples):
         value = value.__getstate__()
@@ -181,22 +181,22 @@ def _add(found, value):
     elif isinstance(value, np.generic) and value.dtype.kind in "biufUS":
         value = value.item()
     if isinstance(value, dict):
-        found.update(f"{len(value)} names".encode())
+        sha.update(f"{len(value)} names".encode())
         for name in sorted(value, key=str):
-            found.update(repr(name).encode())
-            _add(found, value[name])
+            sha.update(repr(name).encode())
+            _add(sha, value[name])
     elif isinstance(value, np.ndarray) and value.dtype.kind != "O":
-        found.update(f"{value.dtype} {value.shape}".encode())
-        found.update(np.ascontiguousarray(value).tobytes())
+        sha.update(f"{value.dtype} {value.shape}".encode())
+        sha.update(np.ascontiguousarray(value).tobytes())
     elif isinstance(value, np.ndarray):
-        found.update(f"{value.shape} of".encode())
+        sha.update(f"{value.shape} of".encode())
         for item in value.ravel().tolist():
-            _add(found, item)
+            _add(sha, item)
     elif isinstance(value, (list, tuple)):
-        found.update(f"{len(value)} of".encode())
+        sha.update(f"{len(value)} of".encode())
         for item in value:
-            _add(found, item)
+            _add(sha, item)
     elif isinstance(value, float) and value.is_integer():
-        found.update(repr(int(value)).encode())  # 1.0 is the same parameter as 1
+        sha.update(repr(int(value)).encode())  # 1.0 is the same parameter as 1
     else:
-        found.update(repr(value).encode())
+        sha.update(repr(value).encode())

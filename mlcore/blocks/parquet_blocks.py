@@ -87,18 +87,18 @@ def parquet_blocks(
         import pyarrow.dataset  # noqa: F401
     except ImportError:
         raise ImportError("parquet_blocks needs pyarrow: pip install pyarrow.") from None
-    how = target, weight, None if columns is None else list(columns)
-    blocks = _of_dataset(path, how) if hasattr(path, "get_fragments") else _of_files(path, how)
+    roles = target, weight, None if columns is None else list(columns)
+    blocks = _of_dataset(path, roles) if hasattr(path, "get_fragments") else _of_files(path, roles)
     if not blocks:
         raise ValueError(f"path={path!r} has no row group, but at least one is needed.")
     return Blocks(blocks)
 
 
-def _of_dataset(dataset, how):
+def _of_dataset(dataset, roles):
     """Return the blocks of a dataset as it is: its schema, partitions, filter and format."""
     schema, blocks = dataset.schema, []
     chosen = getattr(dataset, "_scan_options", {}).get("filter")
-    names = _names(schema, "the dataset", *how)
+    names = _names(schema, "the dataset", *roles)
     # pyarrow shows the fragments of a dataset with a filter by no public name.
     fragments = dataset.get_fragments() if chosen is None else dataset._get_fragments(chosen)
     for fragment in fragments:
@@ -111,7 +111,7 @@ def _of_dataset(dataset, how):
     return blocks
 
 
-def _of_files(path, how):
+def _of_files(path, roles):
     """Return the blocks of files, which must have the same features, and of their partitions."""
     from pyarrow import dataset as ds
     from pyarrow import schema as schema_of
@@ -129,7 +129,7 @@ def _of_files(path, how):
             physical = fragment.physical_schema
             more = [field for field in partitions if field.name not in physical.names]
             schema = schema_of([*physical, *more], metadata=physical.metadata)
-            names = _names(schema, fragment.path, *how)
+            names = _names(schema, fragment.path, *roles)
             if first is None:
                 first = names.features
             elif names.features != first:
@@ -158,7 +158,7 @@ def _files(path) -> list[tuple[list[str], str | None]]:
             return [([fspath(path)], None)]
         return [([str(file) for file in sorted(Path(path).rglob("*.parquet"))], fspath(path))]
     if isinstance(path, (list, tuple)):
-        return [found for one in path for found in _files(one)]
+        return [files for one in path for files in _files(one)]
     raise TypeError(
         f"path is of type {type(path).__name__}, but must be a path, a list of paths or a "
         "pyarrow.dataset.Dataset."

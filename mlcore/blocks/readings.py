@@ -83,10 +83,10 @@ class Readings:
         ValueError
             If no block has rows, or the digests are not those of the checkpoint.
         """
-        found = self._workers.total(_Watched(task, self._shape, self._whole), self._blocks)
-        if found is None:
+        outcome = self._workers.total(_Watched(task, self._shape, self._whole), self._blocks)
+        if outcome is None:
             raise ValueError(f"blocks: none of the {len(self._blocks)} has any rows.")
-        seen, result = found
+        seen, result = outcome
         glances, digests = np.zeros((2, len(self._blocks)), np.uint64)
         glances[seen[:, 0].astype(np.intp)] = seen[:, 1]
         digests[seen[:, 0].astype(np.intp)] = seen[:, 2]
@@ -125,14 +125,14 @@ class _Watched:
         _require_shape(self._shape, X, y, sample_weight)
         rows = X, y, sample_weight
         n = n_rows_of(X)
-        some = rows
+        glanced = rows
         if n > _GLANCE:
             places = np.linspace(0, n - 1, _GLANCE).astype(np.intp)
-            some = tuple(
+            glanced = tuple(
                 part if part is None or _length(part) is None else rows_of(part, places)
                 for part in rows
             )
-        glance = digest(*some) ^ n
+        glance = digest(*glanced) ^ n
         whole = digest(*rows) if self._whole else 0
         return np.array([[number, glance, whole]], np.uint64), self._task(number, *rows)
 
@@ -172,10 +172,10 @@ def digest(X: Any, y: Any = None, sample_weight: Any = None) -> int:
     """
     names = column_names(X)
     names = None if names is None else [str(name) for name in names]
-    found = zlib.crc32(repr((n_rows_of(X), n_features_of(X), names)).encode())
+    crc = zlib.crc32(repr((n_rows_of(X), n_features_of(X), names)).encode())
     for part, to_float in ((X, True), (y, False), (sample_weight, True)):
-        found = _of_part(part, to_float, found)
-    return found
+        crc = _of_part(part, to_float, crc)
+    return crc
 
 
 def _require_shape(shape, X, y, sample_weight):
@@ -241,21 +241,21 @@ def _first_change(before, now):
     return int(changed[0]) if len(changed) else None
 
 
-def _of_part(part, to_float, found):
+def _of_part(part, to_float, crc):
     if part is None:
-        return zlib.crc32(b"none", found)
+        return zlib.crc32(b"none", crc)
     if sp.issparse(part):
         csr = part.tocsr()
         if not csr.has_canonical_format:
             csr = csr.copy()  # its arrays may be the user's
             csr.sum_duplicates()
-        found = _of_array(csr.data, to_float, found)
+        crc = _of_array(csr.data, to_float, crc)
         for places in (csr.indices, csr.indptr):
-            found = _of_array(places, False, found)
-        return found
+            crc = _of_array(places, False, crc)
+        return crc
     for column in _columns(part):
-        found = _of_array(_as_array(column), to_float, found)
-    return found
+        crc = _of_array(_as_array(column), to_float, crc)
+    return crc
 
 
 def _columns(part):
@@ -277,39 +277,39 @@ def _as_array(values):
     try:
         return np.asarray(values)
     except (TypeError, ValueError):
-        found = np.empty(len(values), dtype=object)
-        found[:] = [_text(value) for value in values]
-        return found
+        texts = np.empty(len(values), dtype=object)
+        texts[:] = [_text(value) for value in values]
+        return texts
 
 
-def _of_array(array, to_float, found):
+def _of_array(array, to_float, crc):
     kind = array.dtype.kind
     if kind in "mM":
-        found = zlib.crc32(array.dtype.name.encode(), found)
+        crc = zlib.crc32(array.dtype.name.encode(), crc)
         array, kind, to_float = array.astype(np.int64), "i", False
     if kind not in "biuf":
-        return _of_objects(array.ravel().tolist(), found)
+        return _of_objects(array.ravel().tolist(), crc)
     if kind == "f" or to_float:
         single = kind == "f" and array.dtype.itemsize == 4 and to_float
         dtype = np.dtype("<f4" if single else "<f8")
     else:
         dtype = np.dtype("<u8" if array.dtype == np.uint64 else "<i8")
     of = "bool" if kind == "b" and not to_float else dtype.str  # labels keep their type
-    found = zlib.crc32(of.encode(), found)
+    crc = zlib.crc32(of.encode(), crc)
     step = max(1, _VALUES * len(array) // max(1, array.size))
     if array.dtype == dtype and array.flags.c_contiguous:
         step = max(1, len(array))
     with np.errstate(all="ignore"):
         for first in range(0, len(array), step):
             rows = np.ascontiguousarray(array[first : first + step], dtype)
-            found = zlib.crc32(rows.reshape(-1).view(np.uint8), found)
-    return found
+            crc = zlib.crc32(rows.reshape(-1).view(np.uint8), crc)
+    return crc
 
 
-def _of_objects(values, found):
+def _of_objects(values, crc):
     if set(map(type, values)) <= _PLAIN:
-        return zlib.crc32(marshal.dumps(values, 2), found)  # a version without references
-    return zlib.crc32("\0".join(map(_text, values)).encode("utf-8", "replace"), found)
+        return zlib.crc32(marshal.dumps(values, 2), crc)  # a version without references
+    return zlib.crc32("\0".join(map(_text, values)).encode("utf-8", "replace"), crc)
 
 
 def _text(value):

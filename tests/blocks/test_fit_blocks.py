@@ -3,6 +3,7 @@
 import errno
 import inspect
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import time
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
 from itertools import pairwise
+from pathlib import Path
 
 import joblib
 import numpy as np
@@ -337,6 +339,14 @@ def test_models_that_have_no_sums_say_why():
         fit_blocks(object(), cut(2))
     with pytest.raises(TypeError, match='KernelRidge .*solver="nystroem"'):
         fit_blocks(KernelRidge(), cut(2))
+
+
+def test_blocks_ask_models_for_nothing_that_the_contract_does_not_declare():
+    """They ask for no private name by `getattr` or `hasattr`."""
+    hook = re.compile(r"""attr\((model|work|fitted), ["']_""")
+    sources = Path(mlcore.__file__).parent.joinpath("blocks").glob("*.py")
+    asked = [path.name for path in sources if hook.search(path.read_text(encoding="utf-8"))]
+    assert asked == []
 
 
 # ---- checkpoints
