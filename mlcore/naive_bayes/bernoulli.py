@@ -95,12 +95,12 @@ class BernoulliNB(NaiveBayes):
         self.class_prior = class_prior
         self.fit_prior = fit_prior
 
-    def _check_parameters(self):
-        super()._check_parameters()
+    def _smoothing(self):
         owner = type(self).__name__
-        pseudo_counts(self.alpha, owner)
+        alpha = pseudo_counts(self.alpha, owner)
         if self.binarize is not None:
             as_real(self.binarize, "binarize", owner=owner)
+        return alpha
 
     def _check_X(self, X, **how):
         checked = super()._check_X(X, **how)
@@ -144,9 +144,8 @@ class BernoulliNB(NaiveBayes):
             return marks
         return tuple(sp.csr_array((part, X.indices, X.indptr), shape=X.shape) for part in marks)
 
-    def _solve(self, statistics):
-        sums, known = statistics.sums, statistics.known
-        alpha = pseudo_counts(self.alpha, type(self).__name__)
+    def _solve(self, statistics, settings):
+        sums, known, alpha = statistics.sums, statistics.known, settings.smoothing
         if self.missing == "error":  # then all features are known equally often
             known = known[:, :1]
         one, zero = smoothed(sums, known, 2, alpha), smoothed(known - sums, known, 2, alpha)

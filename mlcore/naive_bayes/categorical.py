@@ -173,11 +173,11 @@ class CategoricalNB(NaiveBayes):
         if list(map(len, self.categories_)) != self.n_categories_.tolist():
             raise ValueError("n_categories_ are not the lengths of categories_.")
 
-    def _check_parameters(self):
-        super()._check_parameters()
+    def _smoothing(self):
         owner = type(self).__name__
-        as_real(self.alpha, "alpha", owner=owner, at_least=0)
+        alpha = float(as_real(self.alpha, "alpha", owner=owner, at_least=0))
         as_choice(self.unseen, "unseen", ("ignore", "reserve", "error"), owner=owner)
+        return alpha
 
     def _check_X(self, X, **how):
         numbers = [c.dtype for c in getattr(self, "categories_", ()) if c.dtype.kind == "f"]
@@ -210,8 +210,8 @@ class CategoricalNB(NaiveBayes):
         count = np.bincount(codes, weights, c).astype(np.float64)
         return CategoryCounts(classes, count, tuple(categories), tuple(tables))
 
-    def _solve(self, statistics):
-        reserved, alpha = int(self.unseen == "reserve"), float(self.alpha)
+    def _solve(self, statistics, settings):
+        reserved, alpha = int(self.unseen == "reserve"), settings.smoothing
         logs, tables = [], []
         for counts in statistics.tables:
             totals = counts.sum(axis=1, keepdims=True)

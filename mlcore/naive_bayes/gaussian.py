@@ -154,9 +154,9 @@ class GaussianNB(NaiveBayes):
         """
         return merged_class_moments(a, b)
 
-    def _check_parameters(self):
-        super()._check_parameters()
-        as_real(self.var_smoothing, "var_smoothing", owner=type(self).__name__, at_least=0)
+    def _smoothing(self):
+        owner = type(self).__name__
+        return float(as_real(self.var_smoothing, "var_smoothing", owner=owner, at_least=0))
 
     def _from_older_state(self, state):
         sums = state.get("_statistics_", ())
@@ -190,21 +190,21 @@ class GaussianNB(NaiveBayes):
             self._update_state(self._begun(X))
         return class_moments(X, classes, codes, weights, self.origin_, self._units_)
 
-    def _solve(self, statistics):
+    def _solve(self, statistics, settings):
         known, means, scatters, power = statistics[2:]
         weight, mean, scatter = of_all_classes(statistics)
         overall = scatter / np.maximum(weight, np.finfo(float).tiny)
         some = known > 0
         variances = np.where(some, scatters / np.where(some, known, 1.0), overall)
         means = np.where(some, means, mean)
-        epsilon = float(self.var_smoothing) * overall
+        epsilon = settings.smoothing * overall
         varies = overall > 0
         variances = variances + epsilon
         self._require_variances(variances[:, varies], varies)
         power = np.zeros(means.shape[1], np.int64) + power
         with np.errstate(over="ignore", under="ignore"):
             return {
-                "class_prior_": np.exp(self._log_prior(statistics.weights)),
+                "class_prior_": np.exp(self._log_prior(statistics.weights, settings.prior)),
                 "theta_": self.origin_ + np.ldexp(means, power),
                 "var_": np.ldexp(variances, 2 * power),
                 "epsilon_": np.ldexp(epsilon, 2 * power),

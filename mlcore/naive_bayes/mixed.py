@@ -184,7 +184,7 @@ class MixedNB(NaiveBayes):
         self
             This model.
         """
-        self._check_parameters()
+        self._settings()
         self._check_fitted()
         parts = _copies(self.parts_)
         for part, sums in zip(parts.values(), statistics.parts, strict=True):
@@ -223,10 +223,9 @@ class MixedNB(NaiveBayes):
         if any(own != self.classes_.tolist() for own in classes):
             raise ValueError("parts_ have other classes than classes_.")
 
-    def _check_parameters(self):
-        super()._check_parameters()
-        for kind in _KINDS:
-            self._part(kind)._check_parameters()
+    def _smoothing(self):
+        for kind in _KINDS:  # each part smooths by its own
+            self._part(kind)._settings()
         columns = self.columns
         if columns is not None and not (
             isinstance(columns, dict) and columns.keys() <= set(_KINDS)
@@ -241,14 +240,14 @@ class MixedNB(NaiveBayes):
         return make(**{name: own[name] for name in make().get_params(deep=False)})
 
     def _begun_parts(self, X):
-        self._check_parameters()
+        self._settings()
         samples = self._check_X(X, reset=True)
         columns = self._places(samples.shape[1], column_names(X))
         self._require_columns(samples, X, columns)
         return columns, {kind: self._part(kind) for kind in columns}, samples
 
     def _later_parts(self, X):
-        self._check_parameters()
+        self._settings()
         samples = self._check_X(X, reset=False)
         return self.columns_, _copies(self.parts_), samples
 

@@ -90,9 +90,8 @@ class MultinomialNB(NaiveBayes):
         self.class_prior = class_prior
         self.fit_prior = fit_prior
 
-    def _check_parameters(self):
-        super()._check_parameters()
-        pseudo_counts(self.alpha, type(self).__name__)
+    def _smoothing(self):
+        return pseudo_counts(self.alpha, type(self).__name__)
 
     def _check_X(self, X, **how):
         checked = super()._check_X(X, **how)
@@ -113,10 +112,10 @@ class MultinomialNB(NaiveBayes):
         count = np.bincount(codes, weights, len(classes)).astype(np.float64)
         return ClassCounts(classes, count, sums, np.empty((len(classes), 0)))
 
-    def _solve(self, statistics):
+    def _solve(self, statistics, settings):
         sums = statistics.sums
         totals = sums.sum(axis=1, keepdims=True)
-        d, alpha = sums.shape[1], pseudo_counts(self.alpha, type(self).__name__)
+        d, alpha = sums.shape[1], settings.smoothing
         mass = d * alpha if np.ndim(alpha) == 0 else alpha.sum()
         table = smoothed(sums, totals, d, alpha, mass)
         return {

@@ -32,6 +32,21 @@ class Likelihood(NamedTuple):
     impossible: np.ndarray | None
 
 
+class Settings(NamedTuple):
+    """Checked parameters of a naive Bayes classifier.
+
+    Attributes
+    ----------
+    prior : (c,) float64, or None
+        Given probabilities of the classes.
+    smoothing : float or (d,) float64
+        `alpha` or `var_smoothing`.
+    """
+
+    prior: np.ndarray | None
+    smoothing: Any
+
+
 class NaiveBayes(OnePassOfClasses, Classifier, Model):
     """Base of classifiers whose features are independent given the class: they are `RowSums`."""
 
@@ -52,14 +67,18 @@ class NaiveBayes(OnePassOfClasses, Classifier, Model):
 
     # ---- what a model asks for
 
-    def _check_parameters(self) -> None:
-        """Refuse wrong parameters."""
+    def _settings(self) -> Settings:
+        """Return the parameters, checked."""
         owner = type(self).__name__
         as_bool(self.fit_prior, "fit_prior", owner=owner)
         if hasattr(self, "missing"):
             as_choice(self.missing, "missing", ("error", "ignore"), owner=owner)
-        if self.class_prior is not None:
-            self._given_prior()
+        prior = None if self.class_prior is None else self._given_prior()
+        return Settings(prior, self._smoothing())
+
+    def _smoothing(self) -> Any:
+        """Return the parameter that smooths, checked; refuse wrong values of the model's others."""
+        raise NotImplementedError
 
     def _begun(self, X) -> dict[str, Any]:
         """Return the attributes that the sums of rows refer to, from first rows."""
@@ -72,7 +91,7 @@ class NaiveBayes(OnePassOfClasses, Classifier, Model):
         """
         raise NotImplementedError
 
-    def _solve(self, statistics) -> dict[str, Any]:
+    def _solve(self, statistics, settings) -> dict[str, Any]:
         """Return the attributes that follow from the statistics."""
         raise NotImplementedError
 
@@ -112,10 +131,10 @@ class NaiveBayes(OnePassOfClasses, Classifier, Model):
         TypeError, ValueError
             For parameters or data out of range; the model stays as it was.
         """
-        model = self._anew()
+        settings = self._settings()
+        model = type(self)(**self.get_params(deep=False))
         statistics = model._statistics_of(X, y, sample_weight, begin=True)
-        state = model._state(statistics)
-        self._set_fitted(X, **state)
+        self._set_fitted(X, **model._begun_attributes() | model._solved(statistics, settings))
         return self
 
     def begin(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -132,7 +151,8 @@ class NaiveBayes(OnePassOfClasses, Classifier, Model):
         self
             This model.
         """
-        model = self._anew()
+        self._settings()
+        model = type(self)(**self.get_params(deep=False))
         begun = model._begun(model._check_X(X, reset=True))
         self._set_fitted(X, **begun)
         return self
@@ -151,7 +171,7 @@ class NaiveBayes(OnePassOfClasses, Classifier, Model):
         statistics : NamedTuple
             Sums over these rows.
         """
-        self._check_parameters()
+        self._settings()
         self._check_fitted()
         return self._statistics_of(X, y, sample_weight, begin=False)
 
@@ -183,13 +203,13 @@ class NaiveBayes(OnePassOfClasses, Classifier, Model):
         self
             This model.
         """
-        self._check_parameters()
+        settings = self._settings()
         self._check_fitted()
-        self._update_state(self._solved(statistics))
+        self._update_state(self._solved(statistics, settings))
         return self
 
     def _first_statistics(self, X, y, sample_weight):
-        self._check_parameters()
+        self._settings()
         sums = self._statistics_of(X, y, sample_weight, begin=True)
         self._set_fitted(X, **self._begun_attributes())
         return sums
@@ -202,27 +222,20 @@ class NaiveBayes(OnePassOfClasses, Classifier, Model):
         require_declared(every, declared, owner)
         return self._with_classes(statistics, every)
 
-    def _anew(self):
-        self._check_parameters()
-        return type(self)(**self.get_params(deep=False))
-
-    def _state(self, statistics):
-        return self._begun_attributes() | self._solved(statistics)
-
     def _begun_attributes(self):
         begun = {name: value for name, value in vars(self).items() if name.endswith("_")}
         for name in ("n_features_in_", "feature_names_in_"):
             begun.pop(name, None)
         return begun
 
-    def _solved(self, statistics):
+    def _solved(self, statistics, settings):
         counts = statistics.weights
         return {
             "classes_": statistics.classes,
             "class_count_": counts,
-            "class_log_prior_": self._log_prior(counts),
+            "class_log_prior_": self._log_prior(counts, settings.prior),
             "_sums_": statistics,
-        } | self._solve(statistics)
+        } | self._solve(statistics, settings)
 
     def _statistics_of(self, X, y, sample_weight, begin):
         samples = self._check_X(X, reset=begin, check_finite=False)
@@ -230,9 +243,9 @@ class NaiveBayes(OnePassOfClasses, Classifier, Model):
         classes, codes = as_labels(y, n, owner=owner)
         weights = None if sample_weight is None else as_weights(sample_weight, n)
         if weights is None or weights.all():
-            found = self._sums(samples, classes, codes, weights, checked=False)
-            if found is not None:
-                return found
+            statistics = self._sums(samples, classes, codes, weights, checked=False)
+            if statistics is not None:
+                return statistics
         samples = self._check_X(X, reset=begin)
         if weights is not None and not weights.all():
             rows = np.flatnonzero(weights)
@@ -251,10 +264,10 @@ class NaiveBayes(OnePassOfClasses, Classifier, Model):
             raise ValueError(f"{owner}: the sum of class_prior should be 1, not {prior.sum():g}.")
         return prior
 
-    def _log_prior(self, counts):
+    def _log_prior(self, counts, prior):
+        """Return the logarithms of the given prior, or of the one of these counts."""
         n_classes, present = len(counts), counts > 0
-        if self.class_prior is not None:
-            prior = self._given_prior()
+        if prior is not None:
             if len(prior) != n_classes:
                 raise ValueError(
                     f"{type(self).__name__}: Number of priors must match number of classes: "
