@@ -300,15 +300,15 @@ class NormalMean:
         if not len(y):
             return self
         n, noise = len(y), self.noise_variance
-        center, spread = float(y.mean()), noise / n  # the mean of the values, and its variance
-        distance, share = center - self.mean, 1 / (1 + spread / self.variance)
+        center, mean_variance = float(y.mean()), noise / n
+        distance, share = center - self.mean, 1 / (1 + mean_variance / self.variance)
         squares = float(((y - center) ** 2).sum()) / noise
-        squares += distance * distance / (spread + self.variance)
+        squares += distance * distance / (mean_variance + self.variance)
         logs = n * (math.log(2 * math.pi) + math.log(noise))
-        logs += float(np.logaddexp(0.0, math.log(self.variance) - math.log(spread)))
+        logs += float(np.logaddexp(0.0, math.log(self.variance) - math.log(mean_variance)))
         self.__dict__ |= {
             "mean": self.mean + share * distance,
-            "variance": share * spread,
+            "variance": share * mean_variance,
             "log_evidence": self.log_evidence - (squares + logs) / 2,
         }
         return self

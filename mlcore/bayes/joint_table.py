@@ -78,14 +78,14 @@ class JointTable:
         array = non_negative(table, "table")
         if names is not None:
             scalar = isinstance(names, np.ndarray) and names.ndim == 0
-            known = tuple(names) if isinstance(names, Iterable) and not scalar else ()
-            strings = all(isinstance(name, str) for name in known)
-            if len(known) != array.ndim or not strings or len(set(known)) < len(known):
+            named = tuple(names) if isinstance(names, Iterable) and not scalar else ()
+            strings = all(isinstance(name, str) for name in named)
+            if len(named) != array.ndim or not strings or len(set(named)) < len(named):
                 raise ValueError(
                     f"names={names!r} must be {array.ndim} different names, one for each axis of "
                     "table."
                 )
-            names = known
+            names = named
         self.probabilities = as_distributions(array.ravel(), "table").reshape(array.shape)
         self.names = names
 
@@ -179,10 +179,10 @@ class JointTable:
         """Return a tuple of axes by number, each once."""
         axes = axes.item() if isinstance(axes, np.ndarray) and axes.ndim == 0 else axes
         several = isinstance(axes, Iterable) and not isinstance(axes, str)
-        found = tuple(self._axis(axis, argument) for axis in (axes if several else (axes,)))
-        if len(set(found)) < len(found):
+        numbers = tuple(self._axis(axis, argument) for axis in (axes if several else (axes,)))
+        if len(set(numbers)) < len(numbers):
             raise ValueError(f"{argument}={axes!r} names an axis twice.")
-        return found
+        return numbers
 
     def _axis(self, axis, argument):
         if self.names is not None and axis in self.names:
@@ -191,8 +191,8 @@ class JointTable:
         whole = isinstance(axis, (int, np.integer)) and not isinstance(axis, bool)
         if whole and -n <= axis < n:
             return int(axis) % n
-        known = f" or one of {self.names}" if self.names else ""
-        raise ValueError(f"{argument}={axis!r} must be an axis from 0 to {n - 1}{known}.")
+        or_name = f" or one of {self.names}" if self.names else ""
+        raise ValueError(f"{argument}={axis!r} must be an axis from 0 to {n - 1}{or_name}.")
 
     def _require_different(self, **groups):
         axes = [axis for group in groups.values() for axis in group]

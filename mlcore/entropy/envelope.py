@@ -18,5 +18,5 @@ def lowest_envelope(gibbs: Gibbs) -> np.ndarray | None:
     rows = np.vstack([h.T, np.ones(len(h))])
     right = np.append(np.zeros(h.shape[1]), 1.0)
     call = (-gibbs.log_prior, None, None, rows, right, (0, None), "highs")
-    found = stoppable(lambda: linprog(*call))
-    return found.eqlin.marginals[:-1] if found.status == 0 else None
+    solution = stoppable(lambda: linprog(*call))
+    return solution.eqlin.marginals[:-1] if solution.status == 0 else None

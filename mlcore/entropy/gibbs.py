@@ -49,8 +49,8 @@ class Gibbs:
     constant : (m,) array of bool
         These features.
     floor : (m,) array
-        Differences that are rounding for these points are so for any part of them: `floor` of the
-        `Gibbs` of a part.
+        Differences up to which those of these points are rounding, so that they are that for any
+        subset of the points: `floor` of its `Gibbs`.
     at_end : (m,) array of bool
         Features with a target at an end of their range, or outside of it.
     slack : (m,) array
@@ -58,12 +58,12 @@ class Gibbs:
     lower, upper : (m,) array
         Range of h.
     flatness : float
-        Share of the largest extent of the points up to which a direction counts as one in which
-        they have none: points of a face found by a linear programme lie in it to its tolerance.
+        Share of the largest range of the points up to which their range in a direction counts as
+        0: points of a face from a linear programme lie in it to the programme's tolerance.
     whiten : (m, r) array or None
         Map of h to coordinates that do not depend on each other, in which sums are then formed.
     null : (m, m - r) array
-        Orthonormal basis of what is 0 on all h, known once `whiten` is.
+        Orthonormal basis of the directions that are orthogonal to all h, set with `whiten`.
     """
 
     def __init__(

@@ -53,11 +53,13 @@ def scale_to_margins(
     ValueError
         If totals differ, or the positive cells cannot have these sums.
     """
+    # The margins must have one total.
     totals = [margin.targets.sum() for margin in margins]
     total = totals[0]
     if not total > 0 or max(totals) - min(totals) > _EQUAL_TOTALS * max(totals):
         shown = ", ".join(f"{value:.12g}" for value in totals)
         raise ValueError(f"{owner}: the margins must have one positive total, but have {shown}.")
+    # Cells with a sum of 0 become 0; every other sum needs a cell that is left.
     used = cells > 0
     for margin in margins:
         used &= margin.targets[margin.index] > 0
@@ -65,30 +67,33 @@ def scale_to_margins(
         there = np.bincount(margin.index[used], minlength=len(margin.targets)) > 0
         empty = np.flatnonzero(~there & (margin.targets > 0))
         if len(empty):
-            more = f"; {len(empty) - 1} more sums have none either" if len(empty) > 1 else ""
+            others = f"; {len(empty) - 1} more sums have none either" if len(empty) > 1 else ""
             raise ValueError(
                 f"{owner}: {margin.name(int(empty[0]))} has the target "
                 f"{margin.targets[empty[0]]:.6g}, but no positive cell that the other margins "
-                f"allow{more}."
+                f"allow{others}."
             )
-    parts = [Margin(m.index[used], m.targets, m.name) for m in margins]
+    # Sweeps over the margins, while each takes a tenth or more of the residual.
+    used_margins = [Margin(m.index[used], m.targets, m.name) for m in margins]
     fitted, trace = cells[used] / cells[used].max(), []
     fitted *= total / fitted.sum()
-    trace.append(_residual(fitted, parts, total))
+    trace.append(_residual(fitted, used_margins, total))
     while method == "ipf" and trace[-1] > tol and len(trace) <= max_iter:
-        for margin in parts:
+        for margin in used_margins:
             sums = np.bincount(margin.index, weights=fitted, minlength=len(margin.targets))
             factors = np.divide(margin.targets, sums, where=sums > 0, out=np.zeros(len(sums)))
             fitted = fitted * factors[margin.index]
-        trace.append(_residual(fitted, parts, total))
+        trace.append(_residual(fitted, used_margins, total))
         if len(trace) > 3 and trace[-1] > _SLOW * trace[-2]:
             break
+    # Newton's method goes on from the last sweep.
     n_iter = len(trace) - 1
     if trace[-1] > tol and n_iter < max_iter:
         start = fitted if method == "ipf" else cells[used]
-        fitted, steps = _by_newton(start, parts, total, tol, max_iter - n_iter, owner)
-        trace.append(_residual(fitted, parts, total))
+        fitted, steps = _by_newton(start, used_margins, total, tol, max_iter - n_iter, owner)
+        trace.append(_residual(fitted, used_margins, total))
         n_iter += steps
+    # The cells of all, with a warning where the residual is too large.
     result = np.zeros(len(cells))
     result[used] = fitted
     converged = trace[-1] <= tol
@@ -114,6 +119,7 @@ def _by_newton(cells, margins, total, tol, max_iter, owner):
 
     Of each margin but the first one sum is left out, which follows from the total.
     """
+    # A feature for each sum: the indicator of its cells, whose target is its share of the total.
     sums = [(m, s) for m in margins for s in range(m is not margins[0], len(m.targets))]
     sums = [(m, s) for m, s in sums if m.targets[s] > 0]
     require_memory(
@@ -128,10 +134,11 @@ def _by_newton(cells, margins, total, tol, max_iter, owner):
     for column, (margin, s) in enumerate(sums):
         features[:, column] = margin.index == s
         targets[column] = margin.targets[s] / margin.targets.sum()
+    # Without a solution, the direction of maximum entropy is a combination of sums to report.
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the residual over all margins decides
-            found = maximum_entropy(features, targets, cells, tol=tol / 10, max_iter=max_iter)
+            nearest = maximum_entropy(features, targets, cells, tol=tol / 10, max_iter=max_iter)
     except InfeasibleTargets as error:
         weights = abs(error.direction)
         order = [
@@ -142,9 +149,9 @@ def _by_newton(cells, margins, total, tol, max_iter, owner):
             f"{sums[j][0].targets[sums[j][1]]:.6g}"
             for j in order[:_SHOWN]
         )
-        more = f" and {len(order) - _SHOWN} more" if len(order) > _SHOWN else ""
+        others = f" and {len(order) - _SHOWN} more" if len(order) > _SHOWN else ""
         raise ValueError(
             f"{owner}: no numbers in the positive cells have these margins. The sum of {shown}"
-            f"{more} is above what they allow by {error.margin * total:.6g} or more."
+            f"{others} is above what they allow by {error.margin * total:.6g} or more."
         ) from None
-    return found.probabilities * total, max(found.n_iter, 1)
+    return nearest.probabilities * total, max(nearest.n_iter, 1)

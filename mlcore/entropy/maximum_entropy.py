@@ -241,13 +241,13 @@ class _Fit:
 
     def _face(self, gibbs, mu):
         """Return the sums over the points of a face that the target is on, None if it is inside."""
-        found, products = _separation(gibbs)
-        rounding = 4 * gibbs.rounding_of(found.direction)
-        near = found.products <= rounding
+        separation, products = _separation(gibbs)
+        rounding = 4 * gibbs.rounding_of(separation.direction)
+        near = separation.products <= rounding
         if not near.any():
-            self._refuse(gibbs, found.direction)
+            self._refuse(gibbs, separation.direction)
         # The programme takes a target for one on the boundary if it is 1e-8 inside of it.
-        if found.verdict == "none" or abs(products[near]).max() > rounding:
+        if separation.verdict == "none" or abs(products[near]).max() > rounding:
             return None
         self.before = gibbs, mu, len(self.trace)
         flatness = max(_FLATNESS, float(gibbs.slack.max()))
@@ -308,9 +308,9 @@ class _Fit:
         """Raise InfeasibleTargets for a direction in the coordinates of the sums."""
         if len(gibbs.points) < len(self.points):  # it must hold for the points left out, too
             whole = Gibbs(self.f, self.c, self.log_prior, self.points)
-            found, _ = _separation(whole)
-            if found.products.min() > whole.rounding_of(found.direction):
-                gibbs, u = whole, found.direction
+            separation, _ = _separation(whole)
+            if separation.products.min() > whole.rounding_of(separation.direction):
+                gibbs, u = whole, separation.direction
             elif self.before is not None:
                 raise _OffFace
         with np.errstate(over="ignore"):
@@ -320,9 +320,9 @@ class _Fit:
         margin = min(float(-(h @ u).max()) for _, h in gibbs.blocks(offset=self.c))
         columns = np.flatnonzero(u)
         shown = ", ".join(f"{u[j]:.4g} f_{j}" for j in columns[:4])
-        more = f" and {len(columns) - 4} more" if len(columns) > 4 else ""
+        others = f" and {len(columns) - 4} more" if len(columns) > 4 else ""
         raise InfeasibleTargets(
-            f"no distribution has these targets: u . f, with u = {shown}{more}, is at least "
+            f"no distribution has these targets: u . f, with u = {shown}{others}, is at least "
             f"{margin:.4g} below its target {u @ self.c:.6g} at every point of positive prior"
             f"{'' if len(gibbs.points) == len(self.points) else ' that other targets allow'}.",
             u,
@@ -363,16 +363,16 @@ class _Fit:
 def _separation(gibbs):
     """Return a direction in which targets are beyond as many points as can be, and how far."""
     rows = -np.concatenate([h.copy() for _, h in gibbs.blocks()])
-    found = separating_direction(rows)
-    return found, rows @ found.direction
+    separation = separating_direction(rows)
+    return separation, rows @ separation.direction
 
 
 def _as_targets(targets, m):
-    given = plain_array(targets, "targets")
-    c = as_samples(given[None], name="targets") if given.ndim == 1 and len(given) else None
+    array = plain_array(targets, "targets")
+    c = as_samples(array[None], name="targets") if array.ndim == 1 and len(array) else None
     if c is None or c.shape[1] != m:
         raise ValueError(
-            f"targets has shape {given.shape}, but there must be one for each of the {m} "
+            f"targets has shape {array.shape}, but there must be one for each of the {m} "
             f"features: ({m},)."
         )
     return c[0].astype(np.float64)

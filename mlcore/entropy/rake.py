@@ -115,21 +115,22 @@ def rake(
         for place, (column, (_, numbers, labels)) in enumerate(coded.items())
     ]
     before = np.bincount(cell_of_row, weights[counted], len(cells))
-    found = scale_to_margins(
+    scaled = scale_to_margins(
         before, margins, method="ipf", tol=tol, max_iter=max_iter, owner="rake"
     )
     fitted = np.zeros(len(weights))
-    fitted[counted] = weights[counted] * (found.cells / before)[cell_of_row]
+    fitted[counted] = weights[counted] * (scaled.cells / before)[cell_of_row]
     return Raking(
         fitted,
-        float(found.trace[-1]),
-        found.n_iter,
-        found.converged,
+        float(scaled.trace[-1]),
+        scaled.n_iter,
+        scaled.converged,
     )
 
 
 def _by_column(targets, n_columns, names):
     """Return the mapping of totals for each column that has one, by its number."""
+    # A sequence has an item for each column.
     targets = _as_mapping(targets)
     if not isinstance(targets, Mapping):
         scalar = isinstance(targets, np.ndarray) and targets.ndim == 0
@@ -144,22 +145,23 @@ def _by_column(targets, n_columns, names):
                 f"targets has {len(targets)} items, but there are {n_columns} columns."
             )
         targets = dict(enumerate(targets))
-    known = {} if names is None else {name: j for j, name in enumerate(names)}
-    found = {}
+    # Columns are called by their number or name.
+    places = {} if names is None else {name: j for j, name in enumerate(names)}
+    by_column = {}
     for column, totals in targets.items():
-        j = known.get(column, column)
+        j = places.get(column, column)
         whole = isinstance(j, (int, np.integer)) and 0 <= j < n_columns
-        if not whole or int(j) in found:
+        if not whole or int(j) in by_column:
             raise ValueError(
                 f"targets names the column {column!r}, which is unknown or twice there."
             )
         totals = _as_mapping(totals)
         if not isinstance(totals, Mapping) or not totals:
             raise ValueError(f"targets of column {column!r} must map its categories to totals.")
-        found[int(j)] = totals
-    if not found:
+        by_column[int(j)] = totals
+    if not by_column:
         raise ValueError("targets names no column.")
-    return found
+    return by_column
 
 
 def _as_mapping(values):

@@ -110,7 +110,7 @@ def fit_table(
     max_iter = as_integer(max_iter, "max_iter", at_least=1)
     if not isinstance(margins, Mapping) or not margins:
         raise ValueError("margins must be a mapping of axes to arrays, such as {0: rows}.")
-    found = scale_to_margins(
+    fitted = scale_to_margins(
         start.ravel(),
         [_margin(axes, sums, start.shape) for axes, sums in margins.items()],
         method=method,
@@ -119,11 +119,11 @@ def fit_table(
         owner="fit_table",
     )
     return FittedTable(
-        found.cells.reshape(start.shape),
-        float(found.trace[-1]),
-        found.n_iter,
-        found.converged,
-        found.trace,
+        fitted.cells.reshape(start.shape),
+        float(fitted.trace[-1]),
+        fitted.n_iter,
+        fitted.converged,
+        fitted.trace,
     )
 
 

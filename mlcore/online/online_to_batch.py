@@ -101,6 +101,7 @@ class OnlineToBatch(Model):
         self : OnlineToBatch
             This learner.
         """
+        # Parameters, which depend on the kind of the learner.
         selection = as_choice(self.selection, "selection", ("average", "random", "suffix"))
         delta = as_delta(self.delta)
         require_random_state(self.random_state)
@@ -113,6 +114,7 @@ class OnlineToBatch(Model):
                    "of OnlineGradientDescent are convex")  # fmt: skip
         if selection == "suffix" and linear:
             refuse("selection", selection, "'average' or 'random' for losses of numbers")
+        # A new learner, and the rounds that it plays.
         X = X if sparse.issparse(X) else np.asarray(X)
         y = np.asarray(y)
         learner = type(learner)(**learner.get_params(deep=False))
@@ -123,6 +125,7 @@ class OnlineToBatch(Model):
         drawn = n_rounds
         if selection == "random":
             drawn = int(as_random_state(self.random_state).integers(n_rounds))
+        # Play, and keep the hypotheses before the rounds that may be chosen.
         hypotheses, losses = [], []
         for t in range(n_rounds):
             x, label = _row(X, first + t), y[first + t]
@@ -132,16 +135,18 @@ class OnlineToBatch(Model):
             wrong = float(not linear and learner.predict_one(x) != label)
             learner.update(x, label)
             losses.append(learner.loss_ - before if linear else wrong)
+        # Choose one of them.
         if selection == "average":
             learner._update_state({"coef_": learner.mean_coef_})
             hypotheses.append(learner)
         chosen = _least_suffix(hypotheses, X, y, first, delta) if selection == "suffix" else 0
-        found = {
-            "hypothesis_": hypotheses[chosen],
-            "n_rounds_": n_rounds,
-            "losses_": np.array(losses, dtype=np.float64),
-        }
-        self._update_state(found)
+        self._update_state(
+            {
+                "hypothesis_": hypotheses[chosen],
+                "n_rounds_": n_rounds,
+                "losses_": np.array(losses, dtype=np.float64),
+            }
+        )
         return self
 
     def predict(self, X: Any) -> np.ndarray:

@@ -102,6 +102,7 @@ class ConceptClassifier(Classifier, Model):
                 f"classes, but y has {len(labels)}."
             )
         positive = self.positive
+        # One label: it is the negative one if it is 0, -1 or not the given positive label.
         if len(labels) == 1:
             (label,) = labels.tolist()
             if positive is None and label not in (0, -1):
@@ -117,6 +118,7 @@ class ConceptClassifier(Classifier, Model):
             if label != 1:
                 raise ValueError(f"{owner}: y has one class, {label!r}, and no label for outside.")
             return np.array([0, 1]).astype(labels.dtype), np.ones(n, dtype=np.intp)
+        # Two labels: the larger is the positive one, or the given one.
         if positive is not None and positive not in labels.tolist():
             raise ValueError(
                 f"{owner}: positive={positive!r} must be None or one of the labels of y, "

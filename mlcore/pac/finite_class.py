@@ -106,9 +106,9 @@ class FiniteClassLearner(Classifier, Model):
         labels = plain_array(y, "y")
         n = labels.shape[0] if labels.ndim else 0
         classes, codes = as_labels(y, n, owner=type(self).__name__)
-        given = classes[codes]
+        labels_of_rows = classes[codes]
         errors = np.array(
-            [self._errors(i, X, given) for i in range(len(hypotheses))], dtype=np.int64
+            [self._errors(i, X, labels_of_rows) for i in range(len(hypotheses))], dtype=np.int64
         )
         # The first of the largest prior among those with the fewest errors.
         best = int(np.lexsort((np.arange(len(errors)), -prior, errors))[0])
@@ -170,9 +170,9 @@ class FiniteClassLearner(Classifier, Model):
             hypotheses = []
         wrong = [h for h in hypotheses if not callable(h)]
         if not hypotheses or wrong:
-            found = repr(wrong[0]) if wrong else repr(self.hypotheses)
+            shown = repr(wrong[0]) if wrong else repr(self.hypotheses)
             raise TypeError(
-                f"hypotheses={found[:60]} must be a sequence of one function of X or more."
+                f"hypotheses={shown[:60]} must be a sequence of one function of X or more."
             )
         return hypotheses
 
@@ -191,17 +191,17 @@ class FiniteClassLearner(Classifier, Model):
             )
         return prior
 
-    def _errors(self, i, X, given):
+    def _errors(self, i, X, y):
         """Return the number of errors of a hypothesis; its labels must be of the type of y."""
-        labels = self._labels(i, X, len(given))
-        found, wanted = label_types(labels), label_types(given)
-        if not found & wanted:
-            found, wanted = (" and ".join(sorted(types)) for types in (found, wanted))
+        labels = self._labels(i, X, len(y))
+        returned, expected = label_types(labels), label_types(y)
+        if not returned & expected:
+            returned, expected = (" and ".join(sorted(types)) for types in (returned, expected))
             raise ValueError(
-                f"hypotheses[{i}] returned labels of type {found}, but must return labels of the "
-                f"type of y, which is {wanted}."
+                f"hypotheses[{i}] returned labels of type {returned}, but must return labels of "
+                f"the type of y, which is {expected}."
             )
-        return np.count_nonzero(labels != given)
+        return np.count_nonzero(labels != y)
 
     def _labels(self, i, X, n):
         labels = plain_array(self.hypotheses[i](X), f"what hypotheses[{i}] returned")

@@ -302,10 +302,10 @@ class OnlineGradientDescent(OnlineLearner):
     def _best_loss(self, state, points, targets):
         if callable(self.loss):
             return math.nan
-        found = best_in_hindsight(
+        hindsight = best_in_hindsight(
             np.array(points), np.array(targets), LOSSES[self.loss], self._set()
         )
-        return found.value - found.gap
+        return hindsight.value - hindsight.gap
 
     def _comparator(self, state, u, name):
         u = self._point(state, u, name)
