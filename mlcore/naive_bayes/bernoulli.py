@@ -1,15 +1,25 @@
 """Naive Bayes for features that are 0 or 1."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse as sp
 
 from mlcore.checks import as_real
+from mlcore.checks.stored import stored
 from mlcore.naive_bayes.class_counts import ClassCounts, class_counts
 from mlcore.naive_bayes.naive_bayes import Likelihood, NaiveBayes
 from mlcore.naive_bayes.smoothed import Smoothed, pseudo_counts, smoothed
 from mlcore.runtime.threads import single_threaded_blas
+
+
+@stored(version=1)
+class ZeroOneProbabilities(NamedTuple):
+    """Probabilities of 1 and of 0, of each feature in each class."""
+
+    one: Smoothed
+    zero: Smoothed
+    _stored = {"one": Smoothed, "zero": Smoothed}
 
 
 class BernoulliNB(NaiveBayes):
@@ -71,13 +81,13 @@ class BernoulliNB(NaiveBayes):
     _sums_check = True
     feature_count_: np.ndarray
     feature_log_prob_: np.ndarray
-    _tables_: tuple[Smoothed, Smoothed]  # of ones and of zeros
     _sums_: ClassCounts
+    _solution_: ZeroOneProbabilities
     _stored = {
         "feature_count_": "float64 c f",
         "feature_log_prob_": "float64 c f",
-        "_tables_": (Smoothed, Smoothed),
         "_sums_": ClassCounts,
+        "_solution_": ZeroOneProbabilities,
     }
 
     def __init__(
@@ -95,12 +105,18 @@ class BernoulliNB(NaiveBayes):
         self.class_prior = class_prior
         self.fit_prior = fit_prior
 
-    def _smoothing(self):
-        owner = type(self).__name__
+    def _settings(self):
+        settings, owner = super()._settings(), type(self).__name__
         alpha = pseudo_counts(self.alpha, owner)
         if self.binarize is not None:
             as_real(self.binarize, "binarize", owner=owner)
-        return alpha
+        return settings._replace(alpha=alpha)
+
+    def _from_older_state(self, state):
+        if "_one_" in state:  # plain tuples in 0.2
+            pair = (Smoothed(*state.pop(name)) for name in ("_one_", "_zero_"))
+            state["_solution_"] = ZeroOneProbabilities(*pair)
+        return super()._from_older_state(state)
 
     def _check_X(self, X, **how):
         checked = super()._check_X(X, **how)
@@ -142,27 +158,21 @@ class BernoulliNB(NaiveBayes):
         marks = (values > threshold).astype(np.float64), np.isnan(values).astype(np.float64)
         if not sp.issparse(X):
             return marks
-        return tuple(sp.csr_array((part, X.indices, X.indptr), shape=X.shape) for part in marks)
+        return tuple(sp.csr_array((mark, X.indices, X.indptr), shape=X.shape) for mark in marks)
 
     def _solve(self, statistics, settings):
-        sums, known, alpha = statistics.sums, statistics.known, settings.smoothing
+        sums, known, alpha = statistics.sums, statistics.known, settings.alpha
         if self.missing == "error":  # then all features are known equally often
             known = known[:, :1]
         one, zero = smoothed(sums, known, 2, alpha), smoothed(known - sums, known, 2, alpha)
         return {
             "feature_count_": sums,
             "feature_log_prob_": one.logs,
-            "_tables_": (one, zero),
+            "_solution_": ZeroOneProbabilities(one, zero),
         }
 
-    def _from_older_state(self, state):
-        if "_one_" in state:  # 0.2 kept plain tuples
-            pair = state.pop("_one_"), state.pop("_zero_")
-            state["_tables_"] = tuple(Smoothed(*table) for table in pair)
-        return super()._from_older_state(state)
-
     def _log_likelihood(self, X):
-        one, zero = self._tables_
+        one, zero = self._solution_
         ones, absent = self._ones_and_missing(X)
         absent = absent if self.missing == "ignore" else None
         never = None
@@ -170,12 +180,12 @@ class BernoulliNB(NaiveBayes):
             scores = _product(ones, absent, one.finite, zero.finite)
             if one.never is not None or zero.never is not None:
                 empty = np.zeros_like(one.logs)
-                parts = (empty if part.never is None else part.never for part in (one, zero))
-                never = _product(ones, absent, *parts)
+                counts = (empty if p.never is None else p.never for p in (one, zero))
+                never = _product(ones, absent, *counts)
         return Likelihood(scores, never)
 
 
 def _product(ones, absent, one, zero):
     """Return sums over the features of a row: `one` (c, d) where it is 1, `zero` where it is 0."""
-    found = ones @ (one - zero).T + zero.sum(axis=1)
-    return found if absent is None else found - absent @ zero.T
+    sums = ones @ (one - zero).T + zero.sum(axis=1)
+    return sums if absent is None else sums - absent @ zero.T

@@ -47,6 +47,21 @@ class CategoryCounts(NamedTuple):
     }
 
 
+@stored(version=1)
+class CategoryTable(NamedTuple):
+    """Probabilities of a feature's categories, with rows for codes UNSEEN and MISSING at the end.
+
+    Attributes
+    ----------
+    finite, never : (n_categories + 2, c) float64
+        Of `Smoothed`, in the class of each column.
+    """
+
+    finite: np.ndarray
+    never: np.ndarray | None
+    _stored = {"finite": "float64 m[]+2 c", "never": "none | float64 m[]+2 c"}
+
+
 class CategoricalNB(NaiveBayes):
     r"""Classify rows of categories, independent given the class.
 
@@ -110,17 +125,17 @@ class CategoricalNB(NaiveBayes):
 
     categories_: list
     n_categories_: np.ndarray
-    _sums_: CategoryCounts
     category_count_: list
     feature_log_prob_: list
-    _tables_: tuple  # of every feature: `Smoothed.finite` and `never`, (n_categories + 2, c)
+    _sums_: CategoryCounts
+    _solution_: list[CategoryTable]  # one for each feature
     _stored = {
         "categories_": ["f", "labels m[]"],
         "n_categories_": "int f",
         "category_count_": ["f", "float64 c m[]"],
         "feature_log_prob_": ["f", "float64 c m[]"],
-        "_tables_": ["f", ("float64 m[]+2 c", "none | float64 m[]+2 c")],
         "_sums_": CategoryCounts,
+        "_solution_": ["f", CategoryTable],
     }
 
     _instead = {
@@ -163,7 +178,7 @@ class CategoricalNB(NaiveBayes):
         classes = all_classes(a.classes, b.classes)
         pairs = enumerate(zip(a.categories, b.categories, strict=True))
         categories = tuple(all_categories(x, y, f"X[:, {j}]") for j, (x, y) in pairs)
-        one, other = (_widened(part, classes, categories) for part in (a, b))
+        one, other = (_widened(counts, classes, categories) for counts in (a, b))
         tables = tuple(x + y for x, y in zip(one.tables, other.tables, strict=True))
         return CategoryCounts(classes, one.weights + other.weights, categories, tables)
 
@@ -173,11 +188,16 @@ class CategoricalNB(NaiveBayes):
         if list(map(len, self.categories_)) != self.n_categories_.tolist():
             raise ValueError("n_categories_ are not the lengths of categories_.")
 
-    def _smoothing(self):
-        owner = type(self).__name__
-        alpha = float(as_real(self.alpha, "alpha", owner=owner, at_least=0))
-        as_choice(self.unseen, "unseen", ("ignore", "reserve", "error"), owner=owner)
-        return alpha
+    def _settings(self):
+        settings, owner = super()._settings(), type(self).__name__
+        alpha = as_real(self.alpha, "alpha", owner=owner, at_least=0)
+        unseen = as_choice(self.unseen, "unseen", ("ignore", "reserve", "error"), owner=owner)
+        return settings._replace(alpha=float(alpha), reserves_unseen=unseen == "reserve")
+
+    def _from_older_state(self, state):
+        if "_tables_" in state:  # plain tuples in 0.2
+            state["_solution_"] = [CategoryTable(*pair) for pair in state.pop("_tables_")]
+        return super()._from_older_state(state)
 
     def _check_X(self, X, **how):
         numbers = [c.dtype for c in getattr(self, "categories_", ()) if c.dtype.kind == "f"]
@@ -200,42 +220,40 @@ class CategoricalNB(NaiveBayes):
         c, missing = len(classes), self.missing == "ignore"
         categories, tables = [], []
         for j, column in enumerate(X.T):
-            found, places = coded_column(column, f"X[:, {j}]", missing)
-            known = places != MISSING
-            cells = codes[known] * len(found) + places[known]
-            w = None if weights is None else weights[known]
-            table = np.bincount(cells, w, c * len(found)).astype(np.float64)
-            categories.append(found)
-            tables.append(table.reshape(c, len(found)))
+            own, places = coded_column(column, f"X[:, {j}]", missing)
+            present = places != MISSING
+            cells = codes[present] * len(own) + places[present]
+            w = None if weights is None else weights[present]
+            table = np.bincount(cells, w, c * len(own)).astype(np.float64)
+            categories.append(own)
+            tables.append(table.reshape(c, len(own)))
         count = np.bincount(codes, weights, c).astype(np.float64)
         return CategoryCounts(classes, count, tuple(categories), tuple(tables))
 
     def _solve(self, statistics, settings):
-        reserved, alpha = int(self.unseen == "reserve"), settings.smoothing
+        reserved, alpha = int(settings.reserves_unseen), settings.alpha
         logs, tables = [], []
         for counts in statistics.tables:
             totals = counts.sum(axis=1, keepdims=True)
             padded = np.pad(counts, ((0, 0), (0, reserved)))
-            found = smoothed(padded, totals, max(padded.shape[1], 1), alpha)
-            logs.append(found.logs[:, : counts.shape[1]])
+            table = smoothed(padded, totals, max(padded.shape[1], 1), alpha)
+            logs.append(table.logs[:, : counts.shape[1]])
             # The last two rows are of codes UNSEEN and MISSING, which are negative.
             silent = ((0, 2 - reserved), (0, 0))
-            never = found.never
-            tables.append(
-                (np.pad(found.finite.T, silent), None if never is None else np.pad(never.T, silent))
-            )
+            never = None if table.never is None else np.pad(table.never.T, silent)
+            tables.append(CategoryTable(np.pad(table.finite.T, silent), never))
         return {
             "categories_": list(statistics.categories),
             "n_categories_": np.array([len(c) for c in statistics.categories], np.intp),
             "category_count_": list(statistics.tables),
             "feature_log_prob_": logs,
-            "_tables_": tuple(tables),
+            "_solution_": tables,
         }
 
     def _log_likelihood(self, X, labels=None):
         scores = np.zeros((len(X), len(self.classes_)))
         impossible = np.zeros_like(scores)
-        for j, (column, (finite, never)) in enumerate(zip(X.T, self._tables_, strict=True)):
+        for j, (column, (finite, never)) in enumerate(zip(X.T, self._solution_, strict=True)):
             codes = codes_in(column, self.categories_[j], self.missing == "ignore")
             if self.unseen == "error" and (codes == UNSEEN).any():
                 value = column[codes == UNSEEN].tolist()[0]
@@ -255,8 +273,8 @@ class CategoricalNB(NaiveBayes):
 def _widened(counts, classes, categories):
     """Return counts with zeros for the classes and categories that they lack."""
     rows, tables = rows_of(counts.classes, classes), []
-    for some, table, whole in zip(counts.categories, counts.tables, categories, strict=True):
-        places = rows_of(some, whole) if len(some) else np.empty(0, np.intp)
+    for own, table, whole in zip(counts.categories, counts.tables, categories, strict=True):
+        places = rows_of(own, whole) if len(own) else np.empty(0, np.intp)
         tables.append(spread(spread(table, rows, len(classes)).T, places, len(whole)).T)
     weights = spread(counts.weights, rows, len(classes))
     return CategoryCounts(classes, weights, categories, tuple(tables))

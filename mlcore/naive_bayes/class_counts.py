@@ -29,7 +29,7 @@ class ClassCounts(NamedTuple):
     sums : (c, d) float64
         Of counts, or of the rows where a feature is 1.
     known : (c, d) float64
-        Weight of the rows where a feature is not missing; (c, 0) where none may be.
+        Weight of the rows where a feature is not missing; (c, 0) for counts, which are all there.
     """
 
     classes: np.ndarray
@@ -83,8 +83,10 @@ def class_counts(
     step = max(1, _ENTRIES * n // max(1, values.size * parts))
     n_threads = effective_threads(values.size if sp.issparse(X) else values.size / _LANES)
     for first in range(0, part, step):
-        how = number, threshold, limit, tables, part, first, first + step, n_threads
-        if not loop(*rows, codes, weights, *how):
+        if not loop(
+            *rows, codes, weights, number, threshold, limit, tables, part, first, first + step,
+            n_threads,
+        ):  # fmt: skip
             return None
     return tables[0] if parts == 1 else tables.sum(axis=0)
 
@@ -108,16 +110,16 @@ def with_classes(counts: Any, classes: np.ndarray) -> Any:
     return type(counts)(classes, *(spread(part, rows, len(classes)) for part in counts[1:]))
 
 
-def rows_of(some: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """Return the place of each of some classes in all, both sorted."""
-    return np.searchsorted(classes, some)
+def rows_of(present: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Return the place of each class that is present among all, both sorted."""
+    return np.searchsorted(classes, present)
 
 
 def spread(values: np.ndarray, rows: np.ndarray, n_rows: int) -> np.ndarray:
     """Return zeros with `values` in these rows."""
-    found = np.zeros((n_rows, *values.shape[1:]))
-    found[rows] = values
-    return found
+    table = np.zeros((n_rows, *values.shape[1:]))
+    table[rows] = values
+    return table
 
 
 def all_classes(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -125,12 +127,12 @@ def all_classes(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     kinds = label_type(a), label_type(b)
     if kinds[0] != kinds[1]:
         raise TypeError(f"labels of types {kinds[0]} and {kinds[1]}: y must have one type.")
-    found = np.union1d(a, b)
-    for part in (a, b) if found.dtype.kind == "f" else ():
-        lost = part.astype(found.dtype).astype(part.dtype) != part
-        if part.dtype.kind in "iu" and lost.any():
+    every = np.union1d(a, b)
+    for labels in (a, b) if every.dtype.kind == "f" else ():
+        lost = labels.astype(every.dtype).astype(labels.dtype) != labels
+        if labels.dtype.kind in "iu" and lost.any():
             raise ValueError(
                 f"labels of types {a.dtype} and {b.dtype} have no type in common that holds "
-                f"{part[lost][0]!s}: give y one type."
+                f"{labels[lost][0]!s}: give y one type."
             )
-    return found
+    return every

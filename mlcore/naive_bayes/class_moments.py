@@ -12,6 +12,22 @@ _SAFE_POWER = 128  # squares of numbers between 2^-128 and 2^128 stay in range
 
 
 @stored(version=1)
+class MomentUnits(NamedTuple):
+    """Units of moments, those of ``2^-power (x - origin)``.
+
+    Attributes
+    ----------
+    origin : (d,) float64
+        Point near the first rows.
+    power : (d,) int64
+    """
+
+    origin: np.ndarray
+    power: np.ndarray
+    _stored = {"origin": "float f", "power": "int f"}
+
+
+@stored(version=1)
 class ClassMoments(NamedTuple):
     """Moments of the rows of each class, of ``2^-power (x - origin)``.
 
@@ -40,7 +56,7 @@ class ClassMoments(NamedTuple):
         "known": "float64 c f",
         "means": "float64 c f",
         "scatters": "float64 c f",
-        "power": "int f",
+        "power": "int f | int",
     }
 
 
@@ -57,23 +73,22 @@ def class_moments(
     classes: np.ndarray,
     codes: np.ndarray,
     weights: np.ndarray | None,
-    origin: np.ndarray,
-    power: np.ndarray,
+    units: MomentUnits,
 ) -> ClassMoments:
     """Return the moments of rows X (n, d) by class; `weights` are positive, or None for ones.
 
     Blocks of the rows of a class are merged in their order; one reading, O(n d) time. Rows whose
-    squares leave the range in units of 2^power are read again in units of their own.
+    squares leave the range in these units are read again in units of their own.
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        found = _in_units(X, classes, codes, weights, origin, power)
-        if not np.isfinite(found.scatters).all():
-            own = np.maximum(unit_powers(X, origin), power)
-            found = _in_units(X, classes, codes, weights, origin, own)
-    return found
+        moments = _in_units(X, classes, codes, weights, units)
+        if not np.isfinite(moments.scatters).all():
+            own = np.maximum(unit_powers(X, units.origin), units.power)
+            moments = _in_units(X, classes, codes, weights, units._replace(power=own))
+    return moments
 
 
-def _in_units(X, classes, codes, weights, origin, power):
+def _in_units(X, classes, codes, weights, units):
     c, d = len(classes), X.shape[1]
     known, means, scatters = np.zeros((3, c, d))
     total = np.bincount(codes, weights, c).astype(np.float64)
@@ -83,11 +98,11 @@ def _in_units(X, classes, codes, weights, origin, power):
     for k in range(c):
         for first in range(starts[k], starts[k + 1], step):
             rows = order[first : min(first + step, starts[k + 1])]
-            block = scaled(X.take(rows, axis=0), origin, power)
+            block = scaled(X.take(rows, axis=0), *units)
             w = np.ones(len(rows)) if weights is None else weights[rows]
-            part = _moments(block, w)
-            known[k], means[k], scatters[k] = _merged((known[k], means[k], scatters[k]), part)
-    return ClassMoments(classes, total, known, means, scatters, power)
+            before = known[k], means[k], scatters[k]
+            known[k], means[k], scatters[k] = _merged(before, _moments(block, w))
+    return ClassMoments(classes, total, known, means, scatters, units.power)
 
 
 def scaled(X: np.ndarray, origin: np.ndarray, power: np.ndarray) -> np.ndarray:

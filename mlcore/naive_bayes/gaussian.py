@@ -8,6 +8,7 @@ from mlcore.checks import as_real
 from mlcore.checks.stored import stored
 from mlcore.naive_bayes.class_moments import (
     ClassMoments,
+    MomentUnits,
     class_moments,
     merged_class_moments,
     moments_of_classes,
@@ -21,15 +22,15 @@ _VALUES = 1 << 16  # terms of a block of scores, which stay in the cache
 
 
 @stored(version=1)
-class Normals(NamedTuple):
-    """Normal distributions of the features in each class, in the units of the sums.
+class NormalDensities(NamedTuple):
+    """Normal distributions of the features in each class, in the units of the moments.
 
     Attributes
     ----------
     means, variances : (c, d) float64
-        A variance of 1 where a feature is left out.
+        Variances are 1 where a feature does not vary.
     varies : (d,) bool
-        False for features that are left out.
+        False for features that are constant in all rows, and left out.
     """
 
     means: np.ndarray
@@ -109,17 +110,17 @@ class GaussianNB(NaiveBayes):
     epsilon_: np.ndarray
     origin_: np.ndarray
     _sums_: ClassMoments
-    _units_: np.ndarray  # int (d,), powers of two: sums are those of 2^-power (x - origin)
-    _solution_: Normals
+    _units_: MomentUnits
+    _solution_: NormalDensities
     _stored = {
         "class_prior_": "float64 c",
         "theta_": "float64 c f",
         "var_": "float64 c f",
         "epsilon_": "float64 f",
         "origin_": "float f",
-        "_units_": "int f",
-        "_solution_": Normals,
         "_sums_": ClassMoments,
+        "_units_": MomentUnits,
+        "_solution_": NormalDensities,
     }
 
     _instead = {
@@ -154,19 +155,21 @@ class GaussianNB(NaiveBayes):
         """
         return merged_class_moments(a, b)
 
-    def _smoothing(self):
-        owner = type(self).__name__
-        return float(as_real(self.var_smoothing, "var_smoothing", owner=owner, at_least=0))
+    def _settings(self):
+        settings, owner = super()._settings(), type(self).__name__
+        smoothing = as_real(self.var_smoothing, "var_smoothing", owner=owner, at_least=0)
+        return settings._replace(var_smoothing=float(smoothing))
 
     def _from_older_state(self, state):
-        sums = state.get("_statistics_", ())
-        if len(sums) == 5:  # 0.2 kept no powers
-            state["_statistics_"] = (*sums, state["_power_"])
-        if "_means_" in state:
-            parts = (state.pop(name) for name in ("_means_", "_variances_", "_varies_"))
-            state["_solution_"] = Normals(*parts)
+        """0.2 kept loose arrays, and no powers with the sums."""
         if "_power_" in state:
-            state["_units_"] = state.pop("_power_")
+            state["_units_"] = MomentUnits(state["origin_"], state.pop("_power_"))
+        if "_means_" in state:
+            loose = (state.pop(name) for name in ("_means_", "_variances_", "_varies_"))
+            state["_solution_"] = NormalDensities(*loose)
+        sums = state.get("_statistics_")
+        if sums is not None and len(sums) == 5:
+            state["_statistics_"] = (*sums, state["_units_"].power)
         return super()._from_older_state(state)
 
     def _check_X(self, X, **how):
@@ -180,36 +183,36 @@ class GaussianNB(NaiveBayes):
         if self.missing == "error":
             origin = X.mean(axis=0, dtype=np.float64)
         else:
-            known = ~np.isnan(X)
-            shares = np.where(known, X, 0.0) / np.maximum(known.sum(axis=0), 1)
+            present = ~np.isnan(X)
+            shares = np.where(present, X, 0.0) / np.maximum(present.sum(axis=0), 1)
             origin = shares.sum(axis=0, dtype=np.float64)
-        return {"origin_": origin, "_units_": unit_powers(X, origin)}
+        return {"origin_": origin, "_units_": MomentUnits(origin, unit_powers(X, origin))}
 
     def _sums(self, X, classes, codes, weights, checked):
         if not hasattr(self, "origin_"):
             self._update_state(self._begun(X))
-        return class_moments(X, classes, codes, weights, self.origin_, self._units_)
+        return class_moments(X, classes, codes, weights, self._units_)
 
     def _solve(self, statistics, settings):
         known, means, scatters, power = statistics[2:]
         weight, mean, scatter = of_all_classes(statistics)
         overall = scatter / np.maximum(weight, np.finfo(float).tiny)
-        some = known > 0
-        variances = np.where(some, scatters / np.where(some, known, 1.0), overall)
-        means = np.where(some, means, mean)
-        epsilon = settings.smoothing * overall
+        present = known > 0
+        variances = np.where(present, scatters / np.where(present, known, 1.0), overall)
+        means = np.where(present, means, mean)
+        epsilon = settings.var_smoothing * overall
         varies = overall > 0
         variances = variances + epsilon
         self._require_variances(variances[:, varies], varies)
         power = np.zeros(means.shape[1], np.int64) + power
         with np.errstate(over="ignore", under="ignore"):
             return {
-                "class_prior_": np.exp(self._log_prior(statistics.weights, settings.prior)),
+                "class_prior_": np.exp(self._log_prior(statistics.weights, settings)),
                 "theta_": self.origin_ + np.ldexp(means, power),
                 "var_": np.ldexp(variances, 2 * power),
                 "epsilon_": np.ldexp(epsilon, 2 * power),
-                "_units_": power,
-                "_solution_": Normals(means, np.where(varies, variances, 1.0), varies),
+                "_units_": MomentUnits(self.origin_, power),
+                "_solution_": NormalDensities(means, np.where(varies, variances, 1.0), varies),
             }
 
     def _require_variances(self, variances, varies):
@@ -227,7 +230,8 @@ class GaussianNB(NaiveBayes):
         return moments_of_classes(statistics, classes)
 
     def _log_likelihood(self, X):
-        (means, variances, varies), origin, power = self._solution_, self.origin_, self._units_
+        origin, power = self._units_
+        means, variances, varies = self._solution_
         if not varies.all():
             X, origin, power = X[:, varies], origin[varies], power[varies]
             means, variances = means[:, varies], variances[:, varies]

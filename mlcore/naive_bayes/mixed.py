@@ -223,8 +223,9 @@ class MixedNB(NaiveBayes):
         if any(own != self.classes_.tolist() for own in classes):
             raise ValueError("parts_ have other classes than classes_.")
 
-    def _smoothing(self):
-        for kind in _KINDS:  # each part smooths by its own
+    def _settings(self):
+        settings = super()._settings()
+        for kind in _KINDS:
             self._part(kind)._settings()
         columns = self.columns
         if columns is not None and not (
@@ -234,6 +235,7 @@ class MixedNB(NaiveBayes):
                 f"{type(self).__name__}: columns must be None or a dict of some of {list(_KINDS)}, "
                 f"not {columns!r}."
             )
+        return settings
 
     def _part(self, kind):
         own, make = self.get_params(deep=False), _KINDS[kind]
@@ -268,23 +270,23 @@ class MixedNB(NaiveBayes):
                 label, owner = column_label(j, X), type(self).__name__
                 allowed = missing and kind != "multinomial"
                 values = as_floats(real_array(samples[:, j], label, missing=allowed), np.float64)
-                known = np.where(np.isnan(values), 0, values) if allowed else values
-                require_finite(known, label, owner)
+                filled = np.where(np.isnan(values), 0, values) if allowed else values
+                require_finite(filled, label, owner)
 
     def _places(self, n_features, names):
         if self.columns is None:
             return {"gaussian": np.arange(n_features)}
-        known = {name: j for j, name in enumerate([] if names is None else names.tolist())}
-        known |= {j: j for j in range(n_features)}
-        given = {kind: list(some) for kind, some in self.columns.items() if len(some)}
-        every = [name for some in given.values() for name in some]
-        foreign = [name for name in every if name not in known]
+        numbers = {name: j for j, name in enumerate([] if names is None else names.tolist())}
+        numbers |= {j: j for j in range(n_features)}
+        lists = {kind: list(own) for kind, own in self.columns.items() if len(own)}
+        every = [name for own in lists.values() for name in own]
+        foreign = [name for name in every if name not in numbers]
         if foreign:
             raise ValueError(
                 f"{type(self).__name__}: columns has {foreign[0]!r}, which is no column of X."
             )
         places = {
-            kind: np.array([known[name] for name in some], np.intp) for kind, some in given.items()
+            kind: np.array([numbers[name] for name in own], np.intp) for kind, own in lists.items()
         }
         counts = np.bincount(
             np.concatenate([[], *places.values()]).astype(int), minlength=n_features
@@ -307,17 +309,18 @@ class MixedNB(NaiveBayes):
         scores, impossible = 0.0, None
         for kind, part in self.parts_.items():
             own = X[:, self.columns_[kind]]
-            # Two kinds ask for no more than has been checked.
+            # The check of X was that of these two kinds.
             if kind == "categorical":
                 names = getattr(self, "feature_names_in_", None)
-                more = part._log_likelihood(own, [_label(j, names) for j in self.columns_[kind]])
+                labels = [_label(j, names) for j in self.columns_[kind]]
+                likelihood = part._log_likelihood(own, labels)
             elif X.dtype.kind == "f" and kind == "gaussian":
-                more = part._log_likelihood(own)
+                likelihood = part._log_likelihood(own)
             else:
-                more = part._likelihood_of(own)
-            scores = scores + more.scores
-            if more.impossible is not None:
-                impossible = more.impossible + (0 if impossible is None else impossible)
+                likelihood = part._likelihood_of(own)
+            scores = scores + likelihood.scores
+            if likelihood.impossible is not None:
+                impossible = likelihood.impossible + (0 if impossible is None else impossible)
         return Likelihood(scores, impossible)
 
 

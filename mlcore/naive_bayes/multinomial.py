@@ -74,13 +74,13 @@ class MultinomialNB(NaiveBayes):
     _sums_check = True
     feature_count_: np.ndarray
     feature_log_prob_: np.ndarray
-    _tables_: Smoothed
     _sums_: ClassCounts
+    _solution_: Smoothed
     _stored = {
         "feature_count_": "float64 c f",
         "feature_log_prob_": "float64 c f",
-        "_tables_": Smoothed,
         "_sums_": ClassCounts,
+        "_solution_": Smoothed,
     }
 
     def __init__(
@@ -90,8 +90,14 @@ class MultinomialNB(NaiveBayes):
         self.class_prior = class_prior
         self.fit_prior = fit_prior
 
-    def _smoothing(self):
-        return pseudo_counts(self.alpha, type(self).__name__)
+    def _settings(self):
+        settings = super()._settings()
+        return settings._replace(alpha=pseudo_counts(self.alpha, type(self).__name__))
+
+    def _from_older_state(self, state):
+        if "_table_" in state:  # a plain tuple in 0.2
+            state["_solution_"] = Smoothed(*state.pop("_table_"))
+        return super()._from_older_state(state)
 
     def _check_X(self, X, **how):
         checked = super()._check_X(X, **how)
@@ -115,22 +121,17 @@ class MultinomialNB(NaiveBayes):
     def _solve(self, statistics, settings):
         sums = statistics.sums
         totals = sums.sum(axis=1, keepdims=True)
-        d, alpha = sums.shape[1], settings.smoothing
+        d, alpha = sums.shape[1], settings.alpha
         mass = d * alpha if np.ndim(alpha) == 0 else alpha.sum()
         table = smoothed(sums, totals, d, alpha, mass)
         return {
             "feature_count_": sums,
             "feature_log_prob_": table.logs,
-            "_tables_": table,
+            "_solution_": table,
         }
 
-    def _from_older_state(self, state):
-        if "_table_" in state:  # 0.2 kept a plain tuple
-            state["_tables_"] = Smoothed(*state.pop("_table_"))
-        return super()._from_older_state(state)
-
     def _log_likelihood(self, X):
-        table = self._tables_
+        table = self._solution_
         with single_threaded_blas():
             scores = X @ table.finite.T
             return Likelihood(scores, None if table.never is None else X @ table.never.T)

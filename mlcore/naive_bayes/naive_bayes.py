@@ -33,18 +33,24 @@ class Likelihood(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """Checked parameters of a naive Bayes classifier.
+    """Checked parameters; those that a model has not are None.
 
     Attributes
     ----------
-    prior : (c,) float64, or None
-        Given probabilities of the classes.
-    smoothing : float or (d,) float64
-        `alpha` or `var_smoothing`.
+    prior : (c,) float64 or None
+        Probabilities of the classes that the user gives.
+    fit_prior : bool
+    alpha : float or (d,) float64
+    var_smoothing : float
+    reserves_unseen : bool
+        True if each feature has a category for those that the fit does not see.
     """
 
     prior: np.ndarray | None
-    smoothing: Any
+    fit_prior: bool
+    alpha: Any = None
+    var_smoothing: float | None = None
+    reserves_unseen: bool | None = None
 
 
 class NaiveBayes(OnePassOfClasses, Classifier, Model):
@@ -68,17 +74,17 @@ class NaiveBayes(OnePassOfClasses, Classifier, Model):
     # ---- what a model asks for
 
     def _settings(self) -> Settings:
-        """Return the parameters, checked."""
+        """Return the checked parameters."""
         owner = type(self).__name__
-        as_bool(self.fit_prior, "fit_prior", owner=owner)
+        fit_prior = as_bool(self.fit_prior, "fit_prior", owner=owner)
         if hasattr(self, "missing"):
             as_choice(self.missing, "missing", ("error", "ignore"), owner=owner)
-        prior = None if self.class_prior is None else self._given_prior()
-        return Settings(prior, self._smoothing())
-
-    def _smoothing(self) -> Any:
-        """Return the parameter that smooths, checked; refuse wrong values of the model's others."""
-        raise NotImplementedError
+        if self.class_prior is None:
+            return Settings(None, fit_prior)
+        prior = as_priors(self.class_prior, "class_prior", owner)
+        if not abs(prior.sum() - 1) <= 1e-8:
+            raise ValueError(f"{owner}: the sum of class_prior should be 1, not {prior.sum():g}.")
+        return Settings(prior, fit_prior)
 
     def _begun(self, X) -> dict[str, Any]:
         """Return the attributes that the sums of rows refer to, from first rows."""
@@ -104,7 +110,7 @@ class NaiveBayes(OnePassOfClasses, Classifier, Model):
         return with_classes(statistics, classes)
 
     def _from_older_state(self, state):
-        if "_statistics_" in state:  # 0.2 kept a plain tuple
+        if "_statistics_" in state:  # a plain tuple in 0.2
             state["_sums_"] = self._Statistics(*state.pop("_statistics_"))
         return super()._from_older_state(state)
 
@@ -131,10 +137,10 @@ class NaiveBayes(OnePassOfClasses, Classifier, Model):
         TypeError, ValueError
             For parameters or data out of range; the model stays as it was.
         """
-        settings = self._settings()
-        model = type(self)(**self.get_params(deep=False))
+        settings, model = self._settings(), self._anew()
         statistics = model._statistics_of(X, y, sample_weight, begin=True)
-        self._set_fitted(X, **model._begun_attributes() | model._solved(statistics, settings))
+        state = model._begun_attributes() | model._solved(statistics, settings)
+        self._set_fitted(X, **state)
         return self
 
     def begin(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -152,7 +158,7 @@ class NaiveBayes(OnePassOfClasses, Classifier, Model):
             This model.
         """
         self._settings()
-        model = type(self)(**self.get_params(deep=False))
+        model = self._anew()
         begun = model._begun(model._check_X(X, reset=True))
         self._set_fitted(X, **begun)
         return self
@@ -222,6 +228,9 @@ class NaiveBayes(OnePassOfClasses, Classifier, Model):
         require_declared(every, declared, owner)
         return self._with_classes(statistics, every)
 
+    def _anew(self):
+        return type(self)(**self.get_params(deep=False))
+
     def _begun_attributes(self):
         begun = {name: value for name, value in vars(self).items() if name.endswith("_")}
         for name in ("n_features_in_", "feature_names_in_"):
@@ -233,7 +242,7 @@ class NaiveBayes(OnePassOfClasses, Classifier, Model):
         return {
             "classes_": statistics.classes,
             "class_count_": counts,
-            "class_log_prior_": self._log_prior(counts, settings.prior),
+            "class_log_prior_": self._log_prior(counts, settings),
             "_sums_": statistics,
         } | self._solve(statistics, settings)
 
@@ -257,23 +266,16 @@ class NaiveBayes(OnePassOfClasses, Classifier, Model):
 
     # ---- priors
 
-    def _given_prior(self):
-        owner = type(self).__name__
-        prior = as_priors(self.class_prior, "class_prior", owner)
-        if not abs(prior.sum() - 1) <= 1e-8:
-            raise ValueError(f"{owner}: the sum of class_prior should be 1, not {prior.sum():g}.")
-        return prior
-
-    def _log_prior(self, counts, prior):
-        """Return the logarithms of the given prior, or of the one of these counts."""
+    def _log_prior(self, counts, settings):
         n_classes, present = len(counts), counts > 0
-        if prior is not None:
+        if settings.prior is not None:
+            prior = settings.prior
             if len(prior) != n_classes:
                 raise ValueError(
                     f"{type(self).__name__}: Number of priors must match number of classes: "
                     f"class_prior has {len(prior)}, the data have {n_classes}."
                 )
-        elif self.fit_prior:
+        elif settings.fit_prior:
             prior = counts / counts.max()
             prior = prior / prior.sum()
         else:

@@ -393,7 +393,7 @@ WRONG_VALUES = {
         "GaussianNB",
         "_solution_",
         lambda s: s._replace(varies=s.varies.astype(np.uint8)),
-        "must be: bool f",
+        "_solution_.varies is .* must be: bool f",
     ),
 }
 
