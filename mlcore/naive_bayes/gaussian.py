@@ -193,6 +193,10 @@ class GaussianNB(NaiveBayes):
             self._update_state(self._begun(X))
         return class_moments(X, classes, codes, weights, self._units_)
 
+    def _solved(self, statistics, settings):
+        solved = super()._solved(statistics, settings)
+        return solved | {"class_prior_": np.exp(solved["class_log_prior_"])}
+
     def _solve(self, statistics, settings):
         known, means, scatters, power = statistics[2:]
         weight, mean, scatter = of_all_classes(statistics)
@@ -207,7 +211,6 @@ class GaussianNB(NaiveBayes):
         power = np.zeros(means.shape[1], np.int64) + power
         with np.errstate(over="ignore", under="ignore"):
             return {
-                "class_prior_": np.exp(self._log_prior(statistics.weights, settings)),
                 "theta_": self.origin_ + np.ldexp(means, power),
                 "var_": np.ldexp(variances, 2 * power),
                 "epsilon_": np.ldexp(epsilon, 2 * power),
