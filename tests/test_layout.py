@@ -177,12 +177,13 @@ def test_compiled_functions_take_their_arguments_by_position():
 
 # From the bottom up: a part of mlcore imports itself and parts of lower rows, no other of its row.
 LAYERS = (
-    ("_ext",),
-    ("runtime",),
-    ("checks",),
-    ("estimator", "numerics"),
-    ("row_sums",),
-    ("datasets", "kernels"),
+    ("_ext", "exceptions", "html", "model_cache", "peer_parameters"),
+    ("checks", "scratch", "threads"),
+    ("numerics",),
+    ("mixins", "progress", "scatter"),
+    ("model",),
+    ("eigen", "first_rows", "k_means_plus_plus", "log_softmax", "persistence", "row_sums"),
+    ("datasets", "kernels", "separating_direction"),
     ("decomposition",),
     ("bounds", "cluster", "discriminant", "kernel_ridge", "mixture", "svm"),
     ("entropy", "linear_model", "naive_bayes", "online", "pac"),

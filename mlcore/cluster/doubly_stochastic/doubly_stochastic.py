@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mlcore.checks import as_bool, as_choice, as_integer, as_real
-from mlcore.checks.errors import warn
-from mlcore.cluster.doubly_stochastic.conjugate_gradients import conjugate_gradients, has_stalled
+from mlcore.cluster.doubly_stochastic.newton import has_stalled, newton_direction
 from mlcore.cluster.doubly_stochastic.symmetric_matrix import (
     DenseSymmetric,
     SparseSymmetric,
@@ -240,7 +239,7 @@ def _newton_step(product, rough, diagonal, x, sums, residual, tol):
         times = lambda q: x * product(x * q)  # noqa: E731
     else:
         times, accuracy = rough(x), max(accuracy, _ROUGH)
-    direction = conjugate_gradients(
+    direction = newton_direction(
         lambda q: sums * q + times(q), -gradient, sums + x * x * diagonal, accuracy
     )
     direction = np.clip(direction, -_LONGEST_STEP, _LONGEST_STEP)

@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mlcore.checks import as_bool, as_integer, as_real
-from mlcore.checks.errors import warn
-from mlcore.cluster.doubly_stochastic.conjugate_gradients import conjugate_gradients, has_stalled
+from mlcore.cluster.doubly_stochastic.newton import has_stalled, newton_direction
 from mlcore.cluster.doubly_stochastic.symmetric_matrix import DenseSymmetric, as_symmetric
 from mlcore.estimator.printed import fields_as_table
 from mlcore.estimator.progress import Progress
@@ -186,7 +185,7 @@ def _step(matrix, u, sums, value, residual, tol, ridge):
     gradient = sums - 1.0
     counts = matrix.active_product(u, np.ones_like(u)) + ridge
     diagonal = matrix.diagonal() + 2.0 * u > 0.0
-    direction = conjugate_gradients(
+    direction = newton_direction(
         lambda q: counts * q + matrix.active_product(u, q),
         -gradient, counts + diagonal, max(min(0.1, residual), 0.3 * tol / residual),
     )  # fmt: skip

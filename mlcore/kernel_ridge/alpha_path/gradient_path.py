@@ -4,9 +4,9 @@ import numpy as np
 
 from mlcore.checks.errors import warn
 from mlcore.kernel_ridge.alpha_path.alpha_path import AlphaPath, Fitted
-from mlcore.kernel_ridge.linear_system.conjugate_gradients import conjugate_gradients
 from mlcore.kernel_ridge.linear_system.partial_cholesky import LowRankInverse
 from mlcore.kernel_ridge.linear_system.system import EPS, RidgeSystem
+from mlcore.numerics.conjugate_gradients import solve_columns
 
 _VALUES = 8_000_000  # of the right sides solved together
 _RELATIVE = 1e-10  # error of a quadratic form, and of coefficients
@@ -100,7 +100,7 @@ class GradientPath(AlphaPath):
                 wanted = np.sqrt(_RELATIVE * alpha * form)
             return residual <= np.maximum(wanted, 4 * EPS * (largest * length + sides))
 
-        found = conjugate_gradients(A, B, LowRankInverse(self._F, alpha), small, _STEPS)
+        found = solve_columns(A.__matmul__, B, LowRankInverse(self._F, alpha), small, _STEPS)
         if not found.definite:
             self.system.refuse(None)
         if not found.converged:

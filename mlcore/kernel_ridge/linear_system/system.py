@@ -7,10 +7,10 @@ from scipy import linalg
 
 from mlcore.checks.errors import warn
 from mlcore.kernel_ridge.linear_system.cholesky import Cholesky
-from mlcore.kernel_ridge.linear_system.conjugate_gradients import conjugate_gradients
 from mlcore.kernel_ridge.linear_system.gram_operator import GramOperator
 from mlcore.kernel_ridge.linear_system.partial_cholesky import LowRankInverse
-from mlcore.runtime.threads import single_threaded_blas
+from mlcore.numerics.conjugate_gradients import solve_columns
+from mlcore.threads import single_threaded_blas
 
 EPS = float(np.finfo(np.float64).eps)
 _FEW = 10  # steps that a factor in float32 may take, before one in float64 is quicker
@@ -88,7 +88,7 @@ class RidgeSystem:
         with single_threaded_blas():
             factor = Cholesky.of(A.dense(np.float32)) if A.fits_single else None
             if factor is not None:
-                found = conjugate_gradients(A, B, factor.solve, rounded, _FEW)
+                found = solve_columns(A.__matmul__, B, factor.solve, rounded, _FEW)
                 if found.converged:
                     return self._solution(
                         alpha, columns, _Solved(found.X, found.X, max(1, found.n_iter))
@@ -115,7 +115,7 @@ class RidgeSystem:
             return gap <= tol / 4 * (alpha * np.einsum("ij,ij->j", X, B + R) + gap)
 
         precondition = LowRankInverse(F, alpha)
-        found = conjugate_gradients(self.S.plus(alpha), B, precondition, small, max_iter)
+        found = solve_columns(self.S.plus(alpha).__matmul__, B, precondition, small, max_iter)
         if not found.definite:
             self.refuse(None)
         solved = _Solved(found.X, found.X, max(1, found.n_iter), found.converged)

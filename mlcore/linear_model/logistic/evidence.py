@@ -19,7 +19,7 @@ from mlcore.linear_model.logistic.rounding import (
     roundings_of_score,
     roundings_of_sum,
 )
-from mlcore.linear_model.logistic.steps.conjugate_gradients import bounds_by_products
+from mlcore.linear_model.logistic.steps.hessian_products import bounds_by_products
 from mlcore.linear_model.logistic.steps.proximal_newton import promised_fall
 from mlcore.numerics.scatter import row_blocks
 from mlcore.runtime.threads import single_threaded_blas

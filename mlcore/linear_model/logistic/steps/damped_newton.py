@@ -14,7 +14,7 @@ from scipy.special import expit
 
 from mlcore.linear_model.logistic.logistic_pass import Columns, LogisticRows
 from mlcore.linear_model.logistic.objective import Objective, Point
-from mlcore.linear_model.logistic.steps.conjugate_gradients import Products
+from mlcore.linear_model.logistic.steps.hessian_products import Products
 from mlcore.linear_model.logistic.steps.lbfgs import Metric, inverse_of
 from mlcore.linear_model.logistic.steps.newton import ROUNDING, Step
 from mlcore.numerics.log_softmax import log_softmax
@@ -76,24 +76,21 @@ def _minimum(
     products: Products, g: np.ndarray, metric: Metric, damping: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return a step s near the minimum of the damped model, and ``H s`` without damping."""
-    g = products.determined(g)
-    s, Hs, r = np.zeros_like(g), np.zeros_like(g), -g
-    direction = z = products.determined(metric(r))
-    first = rz = float((r * z).sum())
-    for _ in range(_STEPS):
+    g, H_direction = products.determined(g), None
+
+    def damped(direction):
+        nonlocal H_direction
         H_direction = products(direction)
-        damped = H_direction + direction @ damping
-        curvature = float((direction * damped).sum())
-        if not curvature > 0:
+        return H_direction + direction @ damping
+
+    iterates = products.conjugate_gradients(g, metric, damped)
+    now, Hs = next(iterates), np.zeros_like(g)
+    enough = _LEFT * now.size
+    for step, now in enumerate(iterates, start=1):
+        Hs += now.length * H_direction
+        if step == _STEPS or not now.size > enough:
             break
-        s, Hs = s + rz / curvature * direction, Hs + rz / curvature * H_direction
-        r = r - rz / curvature * damped
-        z = products.determined(metric(r))
-        before, rz = rz, float((r * z).sum())
-        if not rz > _LEFT * first:
-            break
-        direction = z + rz / before * direction
-    return s, Hs
+    return now.x, Hs
 
 
 def _blocks(objective, point):

@@ -1,14 +1,16 @@
-"""Conjugate gradients and stopping rule for the Newton steps of both doubly stochastic methods."""
+"""Newton directions of both doubly stochastic methods, and the rule that ends their steps."""
 
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from mlcore.numerics.conjugate_gradients import conjugate_gradients
+
 _MOST_PRODUCTS = 200
 _STALLED = 5  # steps without progress
 
 
-def conjugate_gradients(
+def newton_direction(
     times: Callable, right: np.ndarray, preconditioner: np.ndarray, accuracy: float
 ) -> np.ndarray:
     """Solve a positive semi-definite system that has a solution, to a relative accuracy.
@@ -23,25 +25,13 @@ def conjugate_gradients(
     accuracy : float
         Factor by which the residual falls, in the norm of the preconditioner.
     """
-    solution = np.zeros_like(right)
-    residual = right.copy()
-    step = residual / preconditioner
-    size = residual @ step
-    enough = accuracy**2 * size
-    for _ in range(_MOST_PRODUCTS):
-        image = times(step)
-        curvature = step @ image
-        if not 0.0 < curvature < np.inf:
+    iterates = conjugate_gradients(times, right, lambda r: r / preconditioner, np.dot)
+    now = next(iterates)
+    enough = accuracy**2 * now.size
+    for step, now in enumerate(iterates, start=1):  # noqa: B020
+        if step == _MOST_PRODUCTS or not now.size > enough:
             break
-        length = size / curvature
-        solution += length * step
-        residual -= length * image
-        scaled = residual / preconditioner
-        before, size = size, residual @ scaled
-        if not size > enough:
-            break
-        step = scaled + (size / before) * step
-    return solution
+    return now.x
 
 
 def has_stalled(trace: Sequence[float]) -> bool:

@@ -1,4 +1,4 @@
-"""Newton decrement of a logistic regression of too many parameters for its Hessian."""
+"""Products with the Hessian of a logistic regression, and the Newton decrement from them alone."""
 
 import math
 from collections.abc import Iterator
@@ -9,8 +9,9 @@ from scipy.special import expit
 
 from mlcore.linear_model.logistic.objective import NewtonSystem, Objective, Point
 from mlcore.linear_model.logistic.steps.lbfgs import Metric, metric_of
-from mlcore.numerics.log_softmax import log_softmax
-from mlcore.numerics.scatter import row_blocks
+from mlcore.log_softmax import log_softmax
+from mlcore.numerics.conjugate_gradients import Iterate, Product, conjugate_gradients
+from mlcore.scatter import row_blocks
 
 _STEPS = 400
 _NEAR = 1e-2  # share of the squared decrement that need not be known when the steps end
@@ -56,24 +57,15 @@ def bounds_by_products(
 
 def _steps(products: "Products", g: np.ndarray, metric: Metric) -> Iterator[np.ndarray]:
     """Yield approximations of ``-H^-1 g`` after 4, 8, 16 ... steps of conjugate gradients."""
-    s, r = np.zeros_like(g), -g
-    direction = z = products.determined(metric(r))
-    first = rz = float((r * z).sum())
-    for count in range(1, _STEPS + 1):
-        H_direction = products(direction)
-        curvature = float((direction * H_direction).sum())
-        if not curvature > 0:
+    iterates = products.conjugate_gradients(g, metric)
+    now = next(iterates)
+    enough = 1e-12 * now.size
+    for step, now in enumerate(iterates, start=1):
+        if step == _STEPS or now.size <= enough:
             break
-        s = s + rz / curvature * direction
-        r = r - rz / curvature * H_direction
-        z = products.determined(metric(r))
-        before, rz = rz, float((r * z).sum())
-        if rz <= 1e-12 * first:
-            break
-        if count >= 4 and count & (count - 1) == 0:
-            yield s
-        direction = z + rz / before * direction
-    yield s
+        if step >= 4 and step & (step - 1) == 0:
+            yield now.x
+    yield now.x
 
 
 class Products:
@@ -120,6 +112,16 @@ class Products:
             out[:, -1] += constant * Q.sum(axis=0)
         return out
 
+    def conjugate_gradients(
+        self, g: np.ndarray, metric: Metric, times: Product | None = None
+    ) -> Iterator[Iterate]:
+        """Yield the iterates towards ``-H^-1 g``, or ``-A^-1 g`` for products `times` with A."""
+
+        def precondition(r):
+            return self.determined(metric(r))
+
+        return conjugate_gradients(self if times is None else times, -g, precondition, _inner)
+
     def determined(self, v: np.ndarray) -> np.ndarray:
         """Return v without equal changes of all classes, where nothing depends on them."""
         if self._c == 1:
@@ -128,6 +130,10 @@ class Products:
         free = self.penalty == 0
         v[:, free] -= v[:, free].mean(axis=0)
         return v
+
+
+def _inner(a, b):
+    return float((a * b).sum())
 
 
 class InverseBounds(Products):

@@ -1,0 +1,139 @@
+"""Preconditioned conjugate gradients, for one right side or for several at once."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+Product = Callable[[np.ndarray], np.ndarray]
+
+
+class Iterate:
+    """Solution after some steps; the next step changes its arrays.
+
+    Attributes
+    ----------
+    x, residual : arrays like the right side
+        The approximate solution, and the right side less its product with the matrix.
+    size : float, or (k,) for several right sides
+        Inner product of the residual and the preconditioned residual.
+    length, direction, image : of the last step
+        Its length along the direction, and the product of the matrix with the direction.
+    """
+
+    __slots__ = ("direction", "image", "length", "residual", "size", "x")
+
+
+def conjugate_gradients(
+    times: Product,
+    right: np.ndarray,
+    precondition: Product,
+    inner: Callable[[np.ndarray, np.ndarray], Any],
+    unsolved: np.ndarray | None = None,
+) -> Iterator[Iterate]:
+    """Yield 0 and the solutions after each step, for a symmetric positive definite matrix.
+
+    The steps end after a direction on which the matrix is not positive (or not finite, for one
+    right side); that step is not taken. The caller ends them earlier.
+
+    Parameters
+    ----------
+    times : callable
+        Returns the product of the matrix with an array like `right`.
+    right : float64 (n,), (n, k), or any shape that the other arguments take
+    precondition : callable
+        Returns an approximate solution for another right side, as a new array.
+    inner : callable
+        Returns the inner product of two arrays: a float, or (k,) for the columns of both.
+    unsolved : bool (k,), optional
+        For several right sides, the columns of `right`: those that the next step changes. The
+        caller clears it where a column is solved.
+
+    References
+    ----------
+    .. [1] G. Golub, C. Van Loan, *Matrix Computations*, 4th ed., 2013, section 11.5.
+    """
+    now = Iterate()
+    x, residual = now.x, now.residual = np.zeros_like(right), right.copy()
+    direction = precondition(residual)
+    size = now.size = inner(residual, direction)
+    yield now
+    while True:
+        # Minimise along the direction.
+        image = times(direction)
+        curvature = inner(direction, image)
+        if unsolved is None:
+            if not 0.0 < curvature < np.inf:
+                return
+            length = size / curvature
+        else:
+            if (curvature[unsolved] <= 0).any():
+                return
+            length = np.divide(size, curvature, out=np.zeros_like(size), where=unsolved)
+        x += length * direction
+        residual -= length * image
+        z = precondition(residual)
+        before, size = size, inner(residual, z)
+        now.size, now.length, now.direction, now.image = size, length, direction, image
+        yield now
+        # The next direction is conjugate to the last.
+        if unsolved is None:
+            ratio = size / before
+        else:
+            ratio = np.divide(size, before, out=np.zeros_like(size), where=before > 0)
+        direction = z + ratio * direction
+
+
+class Columns(NamedTuple):
+    """Result of `solve_columns`.
+
+    Attributes
+    ----------
+    X : float64 (n, k)
+    n_iter : int
+        Products with the matrix.
+    converged : bool
+    definite : bool
+        False if a direction was met on which the matrix is not positive.
+    """
+
+    X: np.ndarray
+    n_iter: int
+    converged: bool
+    definite: bool
+
+
+def solve_columns(
+    times: Product,
+    B: np.ndarray,
+    precondition: Product,
+    is_solved: Callable[[np.ndarray, np.ndarray, float], np.ndarray],
+    max_iter: int,
+) -> Columns:
+    """Solve A X = B, for a symmetric positive definite A, until each column is precise enough.
+
+    Parameters
+    ----------
+    times, precondition : callable
+        As for `conjugate_gradients`.
+    B : float64 (n, k)
+    is_solved : callable
+        Returns for each column whether it is solved, bool (k,), from X, the residual B - A X and a
+        lower bound of the largest eigenvalue of A.
+    max_iter : int
+        Largest number of products with A.
+    """
+    unsolved, largest = np.ones(B.shape[1], bool), 0.0
+    for step, now in enumerate(conjugate_gradients(times, B, precondition, _inner, unsolved)):
+        if step:  # |A p| / |p| is at most the largest eigenvalue
+            squares, lengths = _inner(now.image, now.image), _inner(now.direction, now.direction)
+            ratio = np.divide(squares, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+            largest = max(largest, float(np.sqrt(ratio.max(initial=0.0))))
+        unsolved &= ~is_solved(now.x, now.residual, largest)
+        if not unsolved.any() or step == max_iter:
+            return Columns(now.x, step, not unsolved.any(), True)
+    return Columns(now.x, step + 1, False, False)
+
+
+def _inner(A, B):
+    return np.einsum("ij,ij->j", A, B)
