@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from mlcore.datasets import load_iris
-from mlcore.kernel_ridge import KernelRidge, KernelRidgeCV
+from mlcore.kernel_ridge import KernelRidgeCV, NystroemRidge
 
 ALPHAS = np.geomspace(1e-3, 10.0, 13)
 CENTERS = (2, 4, 8, 16)
@@ -30,9 +30,9 @@ def few_centers(model: KernelRidgeCV, X: np.ndarray, y: np.ndarray) -> Iterator[
     """Lines of the number of centres, the objective and the largest possible excess."""
     yield "centres,objective,excess at most"
     for n_centers in CENTERS:
-        few = KernelRidge(
-            model.alpha_, kernel="rbf", gamma=model.gamma_, fit_intercept=True, random_state=0,
-            solver="nystroem", n_centers=n_centers,
+        few = NystroemRidge(
+            model.alpha_, kernel="rbf", gamma=model.gamma_, fit_intercept=True,
+            n_centers=n_centers, random_state=0,
         ).fit(X, y)  # fmt: skip
         shown = few.verify(X, y)
         yield f"{len(few.dual_coef_)},{shown.objective:.6f},{shown.duality_gap:.1e}"
@@ -42,7 +42,7 @@ def few_centers(model: KernelRidgeCV, X: np.ndarray, y: np.ndarray) -> Iterator[
 def main() -> None:
     data, _ = load_iris()
     X, y = data[:, 2:3], data[:, 3]
-    model = KernelRidgeCV(ALPHAS, fit_intercept=True).fit(X, y)
+    model = KernelRidgeCV(ALPHAS, kernel="rbf", fit_intercept=True).fit(X, y)
     print(f"alpha={model.alpha_:.3g} gamma={model.gamma_:.3g}: leave-one-out error", end=" ")
     print(f"{model.best_criterion_**0.5:.4f}")
     print("\n".join(curve(model, np.linspace(0.5, 7.5, 15))))

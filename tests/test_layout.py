@@ -158,7 +158,7 @@ def lines_of_code(path):
 
 def test_modules_are_short():
     """Docstrings are not counted: a page that explains much is no long module."""
-    long = {p.name: n for p in SOURCES if (n := lines_of_code(p)) >= 400}
+    long = {p.name: n for p in SOURCES if (n := lines_of_code(p)) > 600}
     kernels = LOOPS.rglob("*.pyx")
     long |= {p.name: n for p in kernels if (n := len(p.read_text().splitlines())) > 300}
     assert not long
@@ -177,13 +177,12 @@ def test_compiled_functions_take_their_arguments_by_position():
 
 # From the bottom up: a part of mlcore imports itself and parts of lower rows, no other of its row.
 LAYERS = (
-    ("_ext", "exceptions", "html", "model_cache", "peer_parameters"),
-    ("checks", "scratch", "threads"),
-    ("numerics",),
-    ("mixins", "progress", "scatter"),
-    ("model",),
-    ("eigen", "first_rows", "k_means_plus_plus", "log_softmax", "persistence", "row_sums"),
-    ("datasets", "kernels", "separating_direction"),
+    ("_ext",),
+    ("runtime",),
+    ("checks",),
+    ("estimator", "numerics"),
+    ("row_sums",),
+    ("datasets", "kernels"),
     ("decomposition",),
     ("bounds", "cluster", "discriminant", "kernel_ridge", "mixture", "svm"),
     ("entropy", "linear_model", "naive_bayes", "online", "pac"),

@@ -44,7 +44,7 @@ def fit_blocks(
     ----------
     model : RowSums
         KMeans, MiniBatchKMeans, a mixture, PLSA, PCA, CCA, a discriminant, naive Bayes, linear or
-        logistic regression, ``KernelRidge(solver="nystroem")``, TfidfTransformer, or any other
+        logistic regression, NystroemRidge, TfidfTransformer, or any other
         object with the four methods of `mlcore.row_sums.RowSums`.
     blocks : Blocks, array, table, file or sequence
         What `row_blocks` and `parquet_blocks` return; an array, memory map, sparse matrix, table,

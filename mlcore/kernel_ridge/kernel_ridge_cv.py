@@ -2,20 +2,27 @@
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from mlcore.checks import as_bool, as_choice
-from mlcore.checks.penalties import as_penalties
-from mlcore.estimator import tables
 from mlcore.kernel_ridge.alpha_path.alpha_path import CRITERIA
 from mlcore.kernel_ridge.alpha_path.eigen_path import EigenPath
-from mlcore.kernel_ridge.alpha_path.factor_path import path_for
-from mlcore.kernel_ridge.diagnostics import require_path
-from mlcore.kernel_ridge.ridge_model import RidgeModel, data_attributes, require_two, solved
+from mlcore.kernel_ridge.alpha_path.factor_path import path_for, require_path
+from mlcore.kernel_ridge.ridge_model import STORED_DATA, RidgeModel, data_attributes, require_two
 from mlcore.kernels.kernel import Kernel, of_numbers
 from mlcore.kernels.resolve import resolve_gamma
+
+
+class _Settings(NamedTuple):
+    """Checked parameters; without alphas all are searched, without gammas a few by the data."""
+
+    kernel: Kernel
+    criterion: str
+    fit_intercept: bool
+    alphas: np.ndarray | None
+    gammas: list[float | str]
 
 
 class KernelRidgeCV(RidgeModel):
@@ -36,7 +43,7 @@ class KernelRidgeCV(RidgeModel):
     criterion : {"loo", "gcv", "likelihood"}, default="loo"
         The weighted mean of the squared leave-one-out errors, generalised cross-validation, or the
         likelihood of a Gaussian process; the least is best.
-    kernel : str, callable or Kernel, default="rbf"
+    kernel : str, callable or Kernel, default="linear"
         As in `KernelRidge`, and so `degree`, `coef0` and `fit_intercept`.
     degree : int, default=3
     coef0 : float, default=1
@@ -75,15 +82,19 @@ class KernelRidgeCV(RidgeModel):
     >>> import numpy as np
     >>> from mlcore.kernel_ridge import KernelRidgeCV
     >>> X = np.linspace(0, 6, 40)[:, None]
-    >>> model = KernelRidgeCV([1e-6, 1e-3, 1.0], [0.1, 1.0, 100.0]).fit(X, np.sin(X[:, 0]))
+    >>> model = KernelRidgeCV([1e-6, 1e-3, 1.0], [0.1, 1.0, 100.0], kernel="rbf")
+    >>> model = model.fit(X, np.sin(X[:, 0]))
     >>> model.alpha_, model.gamma_
     (1e-06, 0.1)
     """
 
+    y_fit_: np.ndarray
+    sample_weight_: np.ndarray
     gammas_: np.ndarray
     criterion_values_: np.ndarray
     best_criterion_: float | np.ndarray
     _stored = {
+        **STORED_DATA,
         "gammas_": "float64 g",
         "criterion_values_": "float64 g a | float64 g a q",
         "best_criterion_": "float | float64 q",
@@ -106,7 +117,7 @@ class KernelRidgeCV(RidgeModel):
         gammas: Sequence[float | str] | None = None,
         criterion: str = "loo",
         *,
-        kernel: str | Callable[..., Any] | Kernel = "rbf",
+        kernel: str | Callable[..., Any] | Kernel = "linear",
         degree: int = 3,
         coef0: float = 1,
         fit_intercept: bool = False,
@@ -144,38 +155,36 @@ class KernelRidgeCV(RidgeModel):
             If the Gram matrix and its eigenvectors do not fit.
         """
         owner = type(self).__name__
-        kernel = self._checked_kernel()
-        criterion = as_choice(self.criterion, "criterion", CRITERIA, owner=owner)
-        fit_intercept = as_bool(self.fit_intercept, "fit_intercept", owner=owner)
-        alphas = self._checked_alphas()
-        given = self._checked_gammas(kernel)
+        kernel, criterion, fit_intercept, alphas, given = self._settings()
         data = self._checked_data(X, y, sample_weight)
         data, origin = self._about_mean(data, kernel, fit_intercept)
         distinct = data.distinct(self._precomputed)
         n, n_targets = distinct.columns.shape
         require_two(n, owner)
         require_path(n, math.inf if alphas is None else len(np.unique(alphas)))
+        # The criterion of each gamma and alpha, and the best alpha of each target.
         gammas = self._numbers_of(given, kernel, data)
         values = np.empty((len(gammas), 1 if alphas is None else len(alphas), n_targets))
         chosen = np.empty((len(gammas), n_targets))
         for g, gamma in enumerate(gammas):
-            problem = None  # that of one gamma at a time
-            problem = distinct.problem(
+            system = None  # that of one gamma at a time
+            system = distinct.system(
                 kernel.with_gamma(gamma), criterion, fit_intercept, True, owner
             )
-            values[g], chosen[g] = _best(problem, criterion, alphas)
+            values[g], chosen[g] = _best(system, criterion, alphas)
         best = int(values.min(axis=1).sum(axis=1).argmin())
+        # The fit to all samples at the choice.
         alpha, gamma = chosen[best], gammas[best]
         if best < len(gammas) - 1 or distinct is not data:
-            problem = None
-            problem = data.problem(kernel.with_gamma(gamma), criterion, fit_intercept, True, owner)
-        units, system = problem.units, problem.system
+            system = None
+            system = data.system(kernel.with_gamma(gamma), criterion, fit_intercept, True, owner)
+        units = system.units
         penalties = np.ldexp(alpha, -units.penalty_power)
-        found = solved(system, penalties, system.by_cholesky)
-        attributes = self._attributes(data, problem, found, penalties)
+        solution = system.solved(penalties, system.by_cholesky)
+        attributes = self._attributes(data, system, solution, penalties)
         if criterion != "likelihood":
             values = np.ldexp(values, 2 * units.target_power)
-        problem = system = found = None  # freed before the samples are copied
+        system = solution = None  # freed before the samples are copied
         several = data.y.ndim == 2
         least = values[best].min(axis=0)
         attributes |= {
@@ -203,17 +212,19 @@ class KernelRidgeCV(RidgeModel):
         }
         return tables.table(columns, title=repr(self), best=int(values.argmin()))
 
-    def _checked_alphas(self):
-        if self.alphas is None:
-            return None
-        alphas = as_penalties(self.alphas, "alphas", type(self).__name__)
-        if not alphas.min() > 0:
-            raise ValueError(f"{type(self).__name__}: alphas holds 0, but all must be above 0.")
-        return alphas
+    def _settings(self):
+        owner = type(self).__name__
+        return _Settings(
+            self._checked_kernel(),
+            as_choice(self.criterion, "criterion", CRITERIA, owner=owner),
+            as_bool(self.fit_intercept, "fit_intercept", owner=owner),
+            None if self.alphas is None else self._positive(self.alphas),
+            self._checked_gammas(),
+        )
 
-    def _checked_gammas(self, kernel):
+    def _checked_gammas(self):
         """Return the widths as given, checked; none for the default."""
-        if not kernel.uses_gamma or self.gammas is None:
+        if self.gammas is None:
             return []
         owner = type(self).__name__
         if isinstance(self.gammas, str) or np.ndim(self.gammas) != 1 or len(self.gammas) == 0:
@@ -231,15 +242,14 @@ class KernelRidgeCV(RidgeModel):
         return [self._number_of(gamma, data) for gamma in given]
 
 
-def _best(problem, criterion, alphas):
+def _best(system, criterion, alphas):
     """Return the criterion of each alpha (m, k), and the best alpha of each target (k,)."""
-    system, power = problem.system, problem.units.penalty_power
-    every = np.arange(system.right.shape[1])
+    power, every = system.units.penalty_power, np.arange(system.right.shape[1])
     if alphas is None:
         path = EigenPath(system)
-        found = path.best_alphas(criterion)
-        values = [path.criterion(criterion, found[j], every[j : j + 1])[0] for j in every]
-        return np.array([values]), np.ldexp(found, power)
+        best = path.best_alphas(criterion)
+        values = [path.criterion(criterion, best[j], every[j : j + 1])[0] for j in every]
+        return np.array([values]), np.ldexp(best, power)
     path = path_for(system, len(np.unique(alphas)))
     scaled = np.ldexp(alphas, -power).tolist()
     values = np.array([path.criterion(criterion, alpha, every) for alpha in scaled])

@@ -1,19 +1,35 @@
-"""Samples, predictions and fitted attributes that ridge models share."""
+"""Samples, predictions and diagnostics that ridge models share."""
 
-from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
 
-from mlcore.checks import as_bool, as_targets, as_weights, scaled_weights
-from mlcore.checks.penalties import by_penalty
-from mlcore.estimator.mixins import Regressor
-from mlcore.kernel_ridge.diagnostics import Diagnostics
-from mlcore.kernel_ridge.evidence import evidence
-from mlcore.kernel_ridge.linear_system.system import RidgeSystem, Solution, together
-from mlcore.kernel_ridge.problem import Problem
+from mlcore.checks import (
+    as_bool,
+    as_choice,
+    as_real,
+    as_targets,
+    as_weights,
+    free_bytes,
+    scaled_weights,
+)
+from mlcore.checks.penalties import as_penalties, as_target_penalties, by_penalty
+from mlcore.exceptions import peer_class
+from mlcore.kernel_ridge.alpha_path.alpha_path import CRITERIA, AlphaPath, RidgePath
+from mlcore.kernel_ridge.alpha_path.eigen_path import EigenPath
+from mlcore.kernel_ridge.alpha_path.factor_path import (
+    FACTOR_BYTES,
+    by_eigenvectors,
+    path_for,
+    require_path,
+)
+from mlcore.kernel_ridge.alpha_path.gradient_path import GradientPath
+from mlcore.kernel_ridge.linear_system.partial_cholesky import partial_factor
+from mlcore.kernel_ridge.linear_system.system import RidgeSystem
 from mlcore.kernel_ridge.verification import RidgeVerification, verified
+from mlcore.kernels.expansion import Expansion
 from mlcore.kernels.kernel import (
     Kernel,
     copied,
@@ -24,6 +40,8 @@ from mlcore.kernels.kernel import (
 )
 from mlcore.kernels.kernel_model import KernelModel, kept_samples
 from mlcore.kernels.resolve import resolve_gamma
+from mlcore.mixins import Regressor
+from mlcore.model_cache import cached
 
 
 class RidgeData(NamedTuple):
@@ -50,12 +68,12 @@ class RidgeData(NamedTuple):
         """Targets of the samples of positive weight, (m, k)."""
         return (self.y if self.y.ndim == 2 else self.y[:, None])[self.kept]
 
-    def problem(
+    def system(
         self, kernel: Kernel, alphas: np.ndarray | str, fit_intercept: bool, stored: bool, name: str
-    ) -> Problem:
-        """Return the problem of these data, as `Problem.of`."""
+    ) -> RidgeSystem:
+        """Return the linear system of these data; the arguments are those of `RidgeSystem`."""
         weight = self.weight[self.kept]
-        return Problem.of(
+        return RidgeSystem(
             kernel, self.used, self.columns, weight, alphas, fit_intercept, stored, name
         )
 
@@ -89,8 +107,28 @@ def require_two(n_samples: int, owner: str) -> None:
         raise ValueError(f"{owner}: n_samples=1, but to leave one out needs at least 2.")
 
 
-class RidgeModel(Diagnostics, Regressor, KernelModel):
-    """Base of models whose function is ``sum_i a_i k(x_i, x) + b`` over all samples."""
+@dataclass
+class _Derived:
+    """Values that later calls of a fitted model need, each made when first asked for."""
+
+    expansion: Expansion | None = None
+    path: AlphaPath | None = None
+
+
+class _Scale(NamedTuple):
+    """The weight that divides a variance, ``divisor 4^power``."""
+
+    divisor: float
+    power: int
+
+
+# Lines of the targets and weights, which models keep whose functions are of all samples.
+STORED_DATA = {"y_fit_": "float64 m | float64 m q", "sample_weight_": "float64 m"}
+_KEPT = ("X_fit_", "y_fit_", "sample_weight_")  # the data that a model keeps
+
+
+class RidgeModel(Regressor, KernelModel):
+    """Base of models whose function is ``sum_i a_i k(x_i, x) + b``, by default over all samples."""
 
     _tags: ClassVar[dict[str, Any]] = {**KernelModel._tags, "target_tags.multi_output": True}
 
@@ -102,8 +140,6 @@ class RidgeModel(Diagnostics, Regressor, KernelModel):
     prediction_bound_: float | np.ndarray
     X_fit_: Any
     origin_: np.ndarray | None
-    y_fit_: np.ndarray
-    sample_weight_: np.ndarray
     _stored = {
         "dual_coef_": "float64 m | float64 m q",
         "intercept_": "float | float64 q",
@@ -113,8 +149,6 @@ class RidgeModel(Diagnostics, Regressor, KernelModel):
         "prediction_bound_": "float | float64 q",
         "X_fit_": "rows m f",
         "origin_": "none | float f",
-        "y_fit_": "float64 m | float64 m q",
-        "sample_weight_": "float64 m",
     }
 
     _no_blocks = 'blocks need its solver="nystroem"'
@@ -154,7 +188,7 @@ class RidgeModel(Diagnostics, Regressor, KernelModel):
         ``(1 - k' M 1)² / 1' M 1`` more, and s² has the divisor W - 1, which must be positive. The
         first call with `return_std` takes the time of `leave_one_out`.
 
-        With solver "nystroem" the process has, between samples of the fit, the covariance
+        The process of `NystroemRidge` has, between samples of the fit, the covariance
         ``s² phi(x)'phi(z)`` of features phi in the span of the centres: ``std² = s² (k(x, x) -
         |phi|² + alpha phi' (sum_i w_i phi_i phi_i' + alpha I)^-1 phi)``, of which the first two
         terms are the squared distance of x from the span (projected process, [1]_ section 8.3.4).
@@ -179,8 +213,7 @@ class RidgeModel(Diagnostics, Regressor, KernelModel):
         values = values if coef.ndim == 2 else values[:, 0]
         if not return_std:
             return values
-        std = self._deviations_in_span(X) if self._in_span else self._deviations(X)
-        return values, std.astype(dtype, copy=False)
+        return values, self._deviations(X).astype(dtype, copy=False)
 
     def verify(self, X: Any, y: Any, sample_weight: Any = None) -> RidgeVerification:
         """Return the objective of the function on these samples, and its distance from the least.
@@ -214,7 +247,7 @@ class RidgeModel(Diagnostics, Regressor, KernelModel):
         samples = self._later_samples(X, self.X_fit_)
         n = samples.shape[0]
         y = as_targets(y, n, owner=owner, several=True)
-        several = self.dual_coef_.ndim == 2
+        several = self._several
         beta = self.dual_coef_ if several else self.dual_coef_[:, None]
         if y.shape[1:] != self.dual_coef_.shape[1:]:
             raise ValueError(
@@ -228,24 +261,121 @@ class RidgeModel(Diagnostics, Regressor, KernelModel):
             )
         weight = as_weights(sample_weight, n)
         kept = np.flatnonzero(weight)
-        alphas = np.broadcast_to(self.alpha_, beta.shape[1:]).astype(np.float64)
-        if not alphas.min() > 0:
-            raise ValueError(f"{owner}: this needs alpha > 0, not alpha=0.")
+        alphas = self._positive_alphas(beta.shape[1])
         used = self._images(kept_samples(samples, kept, self._precomputed))
         data = RidgeData(samples, used, y, weight, kept)
         kernel = self._fitted_kernel
-        problem = data.problem(kernel, alphas, self.fit_intercept, False, owner)
+        system = data.system(kernel, alphas, self.fit_intercept, False, owner)
         rows = samples[kept] if self._precomputed else data.used
         offset = np.atleast_1d(self.intercept_)
-        found = verified(problem, kernel, self._centers, beta, offset, rows)
-        return found if several else RidgeVerification(*(float(v[0]) for v in found))
+        verification = verified(system, kernel, self._centers, beta, offset, rows)
+        return verification if several else RidgeVerification(*(float(v[0]) for v in verification))
+
+    def leave_one_out(self) -> np.ndarray:
+        """Return y_i less the prediction of the fit without sample i, for every sample.
+
+        A sample is left out whole, whatever its weight; NaN where the weight is 0.
+
+        Returns
+        -------
+        errors : float64 (n_samples,) or (n_samples, n_targets)
+            In the units of `y`.
+
+        Raises
+        ------
+        ValueError
+            For ``alpha=0``.
+        MemoryError
+            If the Gram matrix and a factor of it do not fit.
+
+        Notes
+        -----
+        No refits: the error is a_i / M_ii, M the inverse of K + alpha/w; with an intercept that of
+        ``M - M 1 1' M / 1' M 1``. O(n³) time for the first call after a fit, O(n²) later; where
+        solver "cg" fitted more samples than a factor has memory for, each M_ii by conjugate
+        gradients, to 1e-10: O(n³) time a step.
+
+        References
+        ----------
+        .. [1] G. Golub, C. Van Loan, *Matrix Computations*, 4th ed., 2013, section 6.1.
+        """
+        self._check_ready()
+        kept = np.flatnonzero(self.sample_weight_)
+        if self.fit_intercept and len(kept) < 2:
+            self._refuse_to_leave_out()
+        path = self._path()
+        system, units = path.system, path.system.units
+        errors = np.full((len(self.sample_weight_), len(units.penalties)), np.nan)
+        for alpha, columns in by_penalty(units.penalties):
+            fitted = path.fitted(alpha, columns)
+            scale = system.u * fitted.inverse_diagonal
+            errors[np.ix_(kept, columns)] = fitted.coef / scale[:, None]
+        return self._by_target(np.ldexp(errors, units.target_power))
+
+    def path(self, alphas: Any) -> RidgePath:
+        """Return the functions for many alphas, from one eigendecomposition.
+
+        Parameters
+        ----------
+        alphas : array-like of shape (m,)
+            All above 0.
+
+        Returns
+        -------
+        path : RidgePath
+            One function for each alpha.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For other alphas, and where the model has ``alpha=0``.
+        MemoryError
+            If the Gram matrix and its eigenvectors do not fit.
+
+        Notes
+        -----
+        Up to six alphas (nine from 3000 samples on) are factored one by one, in O(n³) time each.
+        More take the eigenvectors of the Gram matrix, in O(n³) time for the first call after a fit,
+        and O(n²) for each alpha.
+        """
+        self._check_ready()
+        alphas = self._positive(alphas)
+        path = self._path(alphas)
+        system, units = path.system, path.system.units
+        kept, every = np.flatnonzero(self.sample_weight_), np.arange(len(units.penalties))
+        m, k = len(alphas), len(every)
+        dual = np.zeros((m, len(self.sample_weight_), k))
+        intercept, loo, gcv, likelihood, freedom = (np.empty((m, k)) for _ in range(5))
+        for i, alpha in enumerate(np.ldexp(alphas, -units.penalty_power)):
+            fitted = path.fitted(alpha, every)
+            dual[i, kept] = system.dual(fitted.coef)
+            intercept[i] = fitted.intercept + system.center
+            freedom[i] = path.degrees_of_freedom(alpha, fitted)
+            loo[i], gcv[i], likelihood[i] = (path.criterion_of(name, fitted) for name in CRITERIA)
+        power = units.target_power
+        columns = (
+            dual, np.ldexp(intercept, power), freedom, np.ldexp(loo, 2 * power),
+            np.ldexp(gcv, 2 * power), likelihood,
+        )  # fmt: skip
+        return RidgePath(alphas, *map(self._by_target, columns))
+
+    @property
+    def effective_dimension_(self) -> Any:
+        """Trace of the map from targets to fitted values, computed when it is asked for."""
+        self._check_ready()
+        path = self._path()
+        penalties = path.system.units.penalties
+        dimension = np.empty(len(penalties))
+        for alpha, columns in by_penalty(penalties):
+            dimension[columns] = path.degrees_of_freedom(alpha, path.fitted(alpha, columns))
+        return self._value(dimension)
 
     @property
     def _centers(self):
         """Samples of the function's terms, as the kernel takes them; else their columns."""
-        if not self._precomputed:
-            return self._images(self.X_fit_)
-        return getattr(self, "center_indices_", np.arange(len(self.dual_coef_)))
+        if self._precomputed:
+            return np.arange(len(self.dual_coef_))
+        return self._images(self.X_fit_)
 
     def _images(self, samples):
         """Return checked samples in float64 as the kernel takes them."""
@@ -274,24 +404,170 @@ class RidgeModel(Diagnostics, Regressor, KernelModel):
         given = isinstance(gamma, str) and (self._precomputed or not of_numbers(data.used))
         return 0.0 if given else resolve_gamma(gamma, data.used, data.weight[data.kept])
 
-    def _attributes(self, data, problem, found, penalties):
+    # ---- after a fit
+
+    def _check_ready(self):
+        """Raise NotFittedError before the first fit, and between `begin` and `update`."""
+        self._check_fitted()
+        if "dual_coef_" not in vars(self):
+            raise peer_class("NotFittedError")(
+                f"This {type(self).__name__} instance is not fitted yet: it has begun, but call "
+                "'update' before using this estimator."
+            )
+
+    @property
+    def _several(self):
+        """True if the targets are columns, False if they are a vector."""
+        return self.dual_coef_.ndim == 2
+
+    def _by_target(self, array):
+        """Return an array of k targets, its last axis, as the targets are."""
+        return array if self._several else array[..., 0]
+
+    def _value(self, values):
+        """Return one value for each target, (k,), as the targets are."""
+        return values if self._several else float(values[0])
+
+    def _refuse_to_leave_out(self):
+        raise ValueError(
+            f"{type(self).__name__}: n_samples=1, but with fit_intercept=True to leave one out "
+            "needs at least 2."
+        )
+
+    @property
+    def _derived(self):
+        arrays = [vars(self)[name] for name in _KEPT if name in vars(self)]
+        return cached(self, arrays, (self._fitted_kernel, self.fit_intercept), _Derived)
+
+    @property
+    def _expansion(self):
+        kernel = self._fitted_kernel
+        if kernel.precomputed:
+            return Expansion(self._centers, kernel)
+        derived = self._derived
+        if derived.expansion is None:
+            derived.expansion = Expansion(self._images(self.X_fit_), kernel)
+        return derived.expansion
+
+    def _path(self, alphas=None):
+        """Return a path for these alphas, by default those of the fit; the next call has it too."""
+        derived, last = self._derived, self._derived.path
+        count = len(np.unique(self.alpha_ if alphas is None else alphas))
+        if last is None and alphas is None and self._too_large:
+            system = self._system(stored=False)
+            factor = partial_factor(system.S, system.S.n, np.random.default_rng(0))
+            derived.path = GradientPath(system, factor)
+        elif last is None or (alphas is not None and isinstance(last, GradientPath)):
+            require_path(np.count_nonzero(self.sample_weight_), count)
+            derived.path = path_for(self._system(stored=True), count)
+        elif by_eigenvectors(last.system.S.n, count) and not isinstance(last, EigenPath):
+            require_path(last.system.S.n, count)
+            system = last.system
+            last = derived.path = None  # its factor is freed before the eigenvectors are computed
+            derived.path = path_for(system, count)
+        return derived.path
+
+    @property
+    def _too_large(self):
+        """True if the fit was without the Gram matrix, and a factor of it does not fit."""
+        n = np.count_nonzero(self.sample_weight_)
+        return getattr(self, "solver_", None) == "cg" and FACTOR_BYTES * n**2 > free_bytes()
+
+    def _system(self, stored):
+        """Return the linear system of the fit."""
+        kernel, weight = self._fitted_kernel, self.sample_weight_
+        kept = np.flatnonzero(weight)
+        samples = self._images(kept_samples(self.X_fit_, kept, kernel.precomputed))
+        y = self.y_fit_
+        y = y.reshape(len(y), -1)
+        alphas = self._positive_alphas(y.shape[1])
+        return RidgeSystem(
+            kernel, samples, y[kept], weight[kept], alphas, self.fit_intercept, stored,
+            type(self).__name__,
+        )  # fmt: skip
+
+    def _positive_alphas(self, n_targets):
+        """Return alpha of each target, (n_targets,); refuse 0."""
+        alphas = np.broadcast_to(self.alpha_, (n_targets,)).astype(np.float64)
+        if not alphas.min() > 0:
+            raise ValueError(f"{type(self).__name__}: this needs alpha > 0, not alpha=0.")
+        return alphas
+
+    def _positive(self, alphas):
+        """Return the penalties of a path or a search, checked."""
+        alphas = as_penalties(alphas, "alphas", type(self).__name__)
+        if not alphas.min() > 0:
+            raise ValueError(f"{type(self).__name__}: alphas holds 0, but all must be above 0.")
+        return alphas
+
+    def _deviations(self, X):
+        """Return the standard deviations of predictions of samples as the kernel takes them."""
+        path = self._path()
+        kernel, system, units = self._fitted_kernel, path.system, path.system.units
+        kept = np.flatnonzero(self.sample_weight_)
+        own = np.ldexp(kernel.diagonal(X), -units.kernel_power)
+        std = np.empty((X.shape[0], len(units.penalties)))
+        scale = self._scale_of(system.total, units.weight_power)
+        for alpha, columns in by_penalty(units.penalties):
+            variance = np.maximum(path.energy(alpha, columns), 0.0) / scale.divisor
+            for rows, values in self._expansion.blocks(X):
+                k = np.ldexp(values[:, kept], -units.kernel_power)
+                left = np.maximum(own[rows] - path.explained(k, alpha), 0.0)
+                std[rows, columns] = np.sqrt(np.outer(left, variance))
+        return self._by_target(np.ldexp(std, units.target_power - scale.power))
+
+    def _scale_of(self, total, weight_power):
+        """Return what divides y'a in s²: the weight of all samples, 2^weight_power `total`."""
+        power, odd = divmod(weight_power, 2)
+        one = np.ldexp(1.0, -weight_power) if self.fit_intercept else 0.0
+        if total <= one * (1 + 1e-10):  # the sum of many weights is rounded
+            raise ValueError(
+                f"{type(self).__name__}: return_std=True needs, with fit_intercept=True, weights "
+                f"that sum to more than 1, not {np.ldexp(total, weight_power):.6g}: a weight of 2 "
+                "is the sample twice, and one sample has no deviation from its own mean."
+            )
+        return _Scale(np.ldexp(total - one, odd), power)
+
+    def _attributes(self, data, system, solution, penalties):
         """Return the fitted attributes of a solution for these penalties."""
-        units = problem.units
-        shown = evidence(problem.system, found, penalties, problem.rounding)
+        units, evidence = system.units, system.evidence(solution, penalties)
         dual = np.zeros((len(data.weight), len(penalties)))
-        dual[data.kept] = problem.dual(found.coef)
-        several = data.y.ndim == 2
-        value = (lambda v: v) if several else (lambda v: float(v[0]))
-        return {
-            "dual_coef_": dual if several else dual[:, 0],
-            "intercept_": value(np.ldexp(found.intercept, units.target_power)),
-            "alpha_": value(np.ldexp(penalties, units.penalty_power)),
-            "duality_gap_": value(np.ldexp(shown.gap, units.square_power)),
-            "objective_": value(np.ldexp(found.objective, units.square_power)),
-            "prediction_bound_": value(
-                np.ldexp(shown.prediction, units.target_power - units.kernel_power // 2)
-            ),
+        dual[data.kept] = system.dual(solution.coef)
+        power = units.target_power
+        of_targets = {
+            "intercept_": np.ldexp(solution.intercept, power),
+            "alpha_": np.ldexp(penalties, units.penalty_power),
+            "duality_gap_": np.ldexp(evidence.gap, units.square_power),
+            "objective_": np.ldexp(solution.objective, units.square_power),
+            "prediction_bound_": np.ldexp(evidence.prediction, power - units.kernel_power // 2),
         }
+        return as_targets_are(data.y.ndim == 2, dual, of_targets)
+
+
+def checked_alpha(alpha: Any, owner: str) -> Any:
+    """Return the parameter alpha, checked as far as that needs no targets."""
+    if isinstance(alpha, str):
+        return as_choice(alpha, "alpha", CRITERIA, owner=owner)
+    return as_real(alpha, "alpha", owner=owner, at_least=0) if np.ndim(alpha) == 0 else alpha
+
+
+def alpha_of_targets(alpha: Any, n_targets: int, owner: str) -> np.ndarray | str:
+    """Return alpha of each target, float64 (n_targets,), or the criterion that chooses it."""
+    if isinstance(alpha, str):
+        return alpha
+    if np.ndim(alpha) == 0:
+        return np.full(n_targets, alpha)
+    return as_target_penalties(alpha, n_targets, owner)
+
+
+def as_targets_are(
+    several: bool, dual: np.ndarray, of_targets: dict[str, np.ndarray]
+) -> dict[str, Any]:
+    """Return fitted attributes of k targets: arrays for several, numbers for a vector."""
+    if several:
+        return {"dual_coef_": dual, **of_targets}
+    numbers = {name: float(values[0]) for name, values in of_targets.items()}
+    return {"dual_coef_": dual[:, 0], **numbers}
 
 
 def data_attributes(data: RidgeData) -> dict[str, Any]:
@@ -301,14 +577,6 @@ def data_attributes(data: RidgeData) -> dict[str, Any]:
         "y_fit_": data.y.copy(),
         "sample_weight_": data.weight.copy(),
     }
-
-
-def solved(
-    system: RidgeSystem, penalties: np.ndarray, solve: Callable[[float, np.ndarray], Solution]
-) -> Solution:
-    """Return the solution of all targets, those of one alpha solved together by `solve`."""
-    parts = [(columns, solve(alpha, columns)) for alpha, columns in by_penalty(penalties)]
-    return together(parts, system.right.shape[1])
 
 
 def _first_of_equal_rows(X, y):

@@ -5,32 +5,53 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mlcore.checks import scaled_weights
+from mlcore.checks.stored import stored
 from mlcore.kernel_ridge.linear_system.cholesky import Cholesky
 from mlcore.kernel_ridge.linear_system.system import EPS
-from mlcore.kernel_ridge.units import even_power
 from mlcore.kernels.kernel import as_double
 from mlcore.kernels.span import Span
-from mlcore.numerics.scatter import ROWS, Scatter, merged_scatter, scatter_of
-from mlcore.runtime.threads import single_threaded_blas
+from mlcore.numerics.powers_of_two import even_exponent
+from mlcore.scatter import ROWS, Scatter, merged_scatter, scatter_of
+from mlcore.threads import single_threaded_blas
 
 
+@stored(version=1)
 class RowUnits(NamedTuple):
-    """Powers of two of weights and targets, and the point that sums over [phi y] refer to."""
+    """Units of the rows [phi y] of a span's features and targets.
+
+    Attributes
+    ----------
+    weight_power, target_power : int
+        Powers of two of the weights and the targets.
+    origin : float64 (m + k,)
+        The point from which sums over the rows are taken.
+    several : bool
+        True if the targets are columns, False if they are a vector.
+    """
 
     weight_power: int
     target_power: int
-    origin: np.ndarray  # (m + k,)
+    origin: np.ndarray
+    several: bool
+
+    _stored = {
+        "weight_power": "int",
+        "target_power": "int",
+        "origin": "float64 w",
+        "several": "bool",
+    }
 
 
-def units_of(span: Span, X: Any, y: np.ndarray, weight: np.ndarray) -> RowUnits:
+def units_of(span: Span, X: Any, y: np.ndarray, weight: np.ndarray, several: bool) -> RowUnits:
     """Return the units of sums, from samples X (for a precomputed kernel, their rows), y (n, k)."""
     _, phi = next(span.features(as_double(X[:ROWS])))
-    power = even_power(float(np.abs(y).max()))
+    power = even_exponent(float(np.abs(y).max()))
     y = np.ldexp(y[: len(phi)], -power)
     origin = np.concatenate([phi.mean(axis=0), y.mean(axis=0)])
-    return RowUnits(scaled_weights(weight)[1], power, origin)
+    return RowUnits(scaled_weights(weight)[1], power, origin, several)
 
 
+@stored(version=1)
 class SpanSums(NamedTuple):
     """Sums over weighted rows [phi y]: those of `Scatter`, and the number of rows."""
 
@@ -38,6 +59,13 @@ class SpanSums(NamedTuple):
     mean: np.ndarray
     scatter: np.ndarray
     n_samples: int
+
+    _stored = {
+        "weight": "float",
+        "mean": "float64 w",
+        "scatter": "float64 w w",
+        "n_samples": "count",
+    }
 
 
 def merged_sums(a: SpanSums, b: SpanSums) -> SpanSums:

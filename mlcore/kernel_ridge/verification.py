@@ -4,8 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mlcore.kernel_ridge.linear_system.system import EPS
-from mlcore.kernel_ridge.problem import Problem
+from mlcore.kernel_ridge.linear_system.system import EPS, RidgeSystem
 from mlcore.kernels.expansion import Expansion, weighted
 from mlcore.kernels.kernel import Kernel, as_double
 
@@ -27,9 +26,9 @@ class RidgeVerification(NamedTuple):
 
     Examples
     --------
-    >>> from mlcore.kernel_ridge import KernelRidge
+    >>> from mlcore.kernel_ridge import KernelRidge, NystroemRidge
     >>> X, y = [[0.0], [0.5], [2.0]], [1.0, 2.0, 4.0]
-    >>> one = KernelRidge(kernel="rbf", solver="nystroem", n_centers=1, random_state=0).fit(X, y)
+    >>> one = NystroemRidge(kernel="rbf", n_centers=1, random_state=0).fit(X, y)
     >>> best, shown = KernelRidge(kernel="rbf").fit(X, y), one.verify(X, y)
     >>> round(shown.objective, 3), round(shown.duality_gap, 3), round(best.objective_, 3)
     (17.087, 14.797, 9.647)
@@ -41,13 +40,13 @@ class RidgeVerification(NamedTuple):
 
 
 def verified(
-    problem: Problem, kernel: Kernel, centers: Any, beta: np.ndarray, offset: np.ndarray, X: Any
+    system: RidgeSystem, kernel: Kernel, centers: Any, beta: np.ndarray, offset: np.ndarray, X: Any
 ) -> RidgeVerification:
     r"""Return the verification of ``f = sum_j beta_j k(c_j, .)`` and b, for k targets.
 
     Parameters
     ----------
-    problem : Problem
+    system : RidgeSystem
         Of the samples X; its Gram matrix is not stored.
     kernel : Kernel
     centers : the c_j, or columns of a precomputed kernel
@@ -63,8 +62,8 @@ def verified(
     alpha``, and ``W mean(e)²`` more with an intercept. As ``|f - f*|² alpha`` is at most the gap,
     so is the distance of predictions. One product with K, computed in blocks.
     """
-    system, units = problem.system, problem.units
-    S, u, fit_intercept = system.S, system.u[:, None], system.fit_intercept
+    S, u, units = system.S, system.u[:, None], system.units
+    fit_intercept, rounding = system.fit_intercept, system.rounding
     n, alpha = S.n, units.penalties
     beta = np.ldexp(beta, units.kernel_power - units.target_power)
     b = np.ldexp(offset, -units.target_power) - system.center
@@ -81,6 +80,7 @@ def verified(
         return f
 
     with np.errstate(over="ignore", invalid="ignore"):  # a bound that overflows is none
+        # Errors of the fit, and the point of the dual problem that they make.
         f = values_of_f(X)
         error = system.right / u - f - b
         mean = np.zeros(len(b))
@@ -91,16 +91,15 @@ def verified(
         ff = np.einsum("ij,ij->j", beta, values_of_f(at_centers))
         squared = ff + np.einsum("ij,ij->j", nu, g - 2 * f) / alpha
 
+        # Allowances for rounding, then the bounds.
         one = 2 * np.sqrt(n + len(beta)) * EPS
         own = kernel.diagonal(as_double(at_centers)) if not kernel.precomputed else own[centers]
         size = np.sqrt(np.maximum(np.ldexp(own, -units.kernel_power), 0.0)) @ np.abs(beta)
         total = np.abs(nu).sum(axis=0)
-        spread, weights = (
-            size + norms @ np.abs(nu) / alpha,
-            np.abs(beta).sum(axis=0) + total / alpha,
-        )
-        squared = np.abs(squared) + one * spread**2 + problem.rounding * weights**2
-        slack = one * (np.abs(error).max(axis=0) + norms.max() * size) + problem.rounding * weights
+        terms = size + norms @ np.abs(nu) / alpha
+        weights = np.abs(beta).sum(axis=0) + total / alpha
+        squared = np.abs(squared) + one * terms**2 + rounding * weights**2
+        slack = one * (np.abs(error).max(axis=0) + norms.max() * size) + rounding * weights
         distance = np.sqrt(squared)
         if fit_intercept:  # nu sums to 0 up to rounding
             distance += one * total / system.total * float(norms @ (u * u)[:, 0]) / alpha

@@ -1,11 +1,13 @@
 """Functions spanned by the kernel at some samples, the centres, in orthonormal coordinates."""
 
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy import linalg
 
+from mlcore.checks import require_memory
+from mlcore.checks.stored import stored
 from mlcore.kernels.expansion import Expansion
 from mlcore.kernels.kernel import Kernel, as_double
 from mlcore.kernels.kernel_rows import KernelRows
@@ -24,6 +26,17 @@ class Columns(Protocol):
     def diagonal(self) -> np.ndarray: ...
 
     def columns(self, chosen: np.ndarray) -> np.ndarray: ...
+
+
+@stored(version=1)
+class SpanBasis(NamedTuple):
+    """Orthonormal basis of a `Span`, whose fields are the last three of its parameters."""
+
+    triangle: np.ndarray
+    power: int
+    rounding: float
+
+    _stored = {"triangle": "float64 m m", "power": "int", "rounding": "float"}
 
 
 class Span:
@@ -54,6 +67,11 @@ class Span:
         self.power, self.rounding = power, rounding
         V = centers if kernel.precomputed else as_double(centers)
         self._expansion = Expansion(V, kernel)
+
+    @property
+    def basis(self) -> SpanBasis:
+        """What a model keeps of it beside the kernel and the centres."""
+        return SpanBasis(self.L, self.power, self.rounding)
 
     @property
     def m(self) -> int:

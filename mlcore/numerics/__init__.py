@@ -1,1 +1,1 @@
-"""Numerical methods that several families of models share."""
+"""Numerical methods that several families share."""

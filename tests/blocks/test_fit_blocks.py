@@ -28,7 +28,7 @@ from mlcore.blocks import BlockError, fit_blocks, predict_blocks, row_blocks, tr
 from mlcore.blocks.rounds import merged_in_tree
 from mlcore.blocks.sample import Draw
 from mlcore.datasets import load_digits
-from mlcore.kernel_ridge import KernelRidge
+from mlcore.kernel_ridge import KernelRidge, NystroemRidge
 
 X, y = load_digits()
 X, y = X[:600], y[:600]
@@ -43,9 +43,7 @@ MODELS = {
     "principal components": decomposition.PCA(5),
     "discriminant": discriminant.LinearDiscriminantAnalysis(shrinkage=0.1),
     "logistic": linear_model.LogisticRegression(max_iter=5),
-    "Nyström": KernelRidge(
-        kernel="rbf", gamma=1e-3, solver="nystroem", n_centers=20, random_state=0
-    ),
+    "Nyström": NystroemRidge(kernel="rbf", gamma=1e-3, n_centers=20, random_state=0),
 }
 
 
@@ -337,7 +335,7 @@ def test_models_that_have_no_sums_say_why():
         fit_blocks(svm.SVC(), cut(2))
     with pytest.raises(TypeError, match="object cannot be fitted to blocks: it lacks begin"):
         fit_blocks(object(), cut(2))
-    with pytest.raises(TypeError, match='KernelRidge .*solver="nystroem"'):
+    with pytest.raises(TypeError, match="KernelRidge .*: use NystroemRidge"):
         fit_blocks(KernelRidge(), cut(2))
 
 

@@ -28,7 +28,7 @@ from mlcore.cluster import (
 )
 from mlcore.decomposition import CCA, PCA, KernelCCA, KernelPCA
 from mlcore.discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
-from mlcore.kernel_ridge import KernelRidge, KernelRidgeCV
+from mlcore.kernel_ridge import KernelRidge, KernelRidgeCV, NystroemRidge
 from mlcore.kernels import FisherVectors, TfidfTransformer
 from mlcore.linear_model import (
     KernelPerceptron,
@@ -348,10 +348,10 @@ MODELS = {
         partial(KernelRidge, kernel="rbf"),
         numbers,
         several_targets=True,
-        takes=(("gamma", None), ("n_centers", None)),
+        takes=(("gamma", None),),
     ),
-    "KernelRidge-nystroem": Entry(
-        lambda: KernelRidge(kernel="rbf", solver="nystroem", random_state=0),
+    "NystroemRidge": Entry(
+        lambda: NystroemRidge(kernel="rbf", random_state=0),
         numbers,
         several_targets=True,
         endless={"n_centers": 4000},
@@ -359,7 +359,7 @@ MODELS = {
         takes=(("gamma", None), ("n_centers", None)),
     ),
     "KernelRidgeCV": Entry(
-        lambda: KernelRidgeCV([0.1, 1.0], [0.1, 1.0]),
+        lambda: KernelRidgeCV([0.1, 1.0], [0.1, 1.0], kernel="rbf"),
         numbers,
         several_targets=True,
         draw=few,

@@ -14,7 +14,8 @@ from mlcore.cluster import KMeans
 from mlcore.datasets import load_digits, load_iris
 from mlcore.decomposition import CCA, PCA
 from mlcore.discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
-from mlcore.kernel_ridge import KernelRidge
+from mlcore.exceptions import peer_class
+from mlcore.kernel_ridge import NystroemRidge
 from mlcore.kernels import TfidfTransformer
 from mlcore.linear_model import LinearRegression, LogisticRegression
 from mlcore.mixture import (
@@ -113,8 +114,8 @@ ONE_PASS = {
     "LinearRegression": (LinearRegression(), IRIS[:, :3], IRIS[:, 3]),
     "ridge": (LinearRegression(alpha=[0.1, 1.0]), IRIS[:, :2], IRIS[:, 2:]),
     "TfidfTransformer": (TfidfTransformer(), sp.csr_array(DIGITS), None),
-    "KernelRidge": (
-        KernelRidge(kernel="rbf", solver="nystroem", n_centers=30, alpha=0.1, random_state=0),
+    "NystroemRidge": (
+        NystroemRidge(kernel="rbf", n_centers=30, alpha=0.1, random_state=0),
         IRIS[:, :3],
         IRIS[:, 3],
     ),

@@ -24,8 +24,7 @@ from mlcore.cluster import (
 )
 from mlcore.decomposition import CCA, PCA, KernelCCA, KernelPCA
 from mlcore.discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
-from mlcore.estimator.model import NotFittedError
-from mlcore.kernel_ridge import KernelRidge, KernelRidgeCV
+from mlcore.kernel_ridge import KernelRidge, KernelRidgeCV, NystroemRidge
 from mlcore.kernels import FisherVectors, GramCenterer, TfidfTransformer
 from mlcore.linear_model import (
     KernelPerceptron,
@@ -95,7 +94,7 @@ CHECKED = [
     KernelRidge(),
     KernelRidge(kernel="rbf", fit_intercept=True),
     KernelRidge(kernel="rbf", solver="cg", random_state=0),
-    KernelRidge(kernel="rbf", solver="nystroem", random_state=0),
+    NystroemRidge(kernel="rbf", random_state=0),
     KernelRidgeCV(),
     KMedians(),
     KMedoids(),

@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from contract import MODELS, answers, fitted, only
-from mlcore.kernel_ridge import KernelRidge
+from mlcore.kernel_ridge import KernelRidge, NystroemRidge
 from mlcore.kernels import TfidfTransformer
 from mlcore.linear_model import LinearRegression
 from mlcore.mixture import (
@@ -64,13 +64,13 @@ REFUSALS = {
     },
     **{
         (case, "sigmoid"): dict.fromkeys(
-            ("KernelRidge", "KernelPCA-nystroem"),
+            ("KernelRidge", "NystroemRidge", "KernelPCA-nystroem"),
             "is not positive semi-definite on these samples: .* -",
         )
         for case in ("duplicate columns", "equal rows", "rank one", "one feature")
     },
     ("many features", "sigmoid"): dict.fromkeys(
-        ("KernelRidgeCV", "KernelRidge-nystroem", "KernelPCA-nystroem"),
+        ("KernelRidgeCV", "NystroemRidge", "KernelPCA-nystroem"),
         "is not positive semi-definite on these samples: .* -",
     ),
 }
@@ -212,6 +212,7 @@ def test_too_few_rows(entry):
             (
                 Discretizer,
                 KernelRidge,
+                NystroemRidge,
                 LinearRegression,
                 SVR,
                 NuSVR,

@@ -1,5 +1,7 @@
 """The choice of alpha and gamma against refits, and its two routes against each other."""
 
+from functools import partial
+
 import mpmath as mp
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from mlcore.kernels import gram_matrix
 
 ALPHAS, GAMMAS = [0.01, 0.3, 2.0], [0.05, 0.4]
 CRITERIA = ["loo", "gcv", "likelihood"]
+rbf_search = partial(KernelRidgeCV, kernel="rbf")
 
 
 def problem(n=30, d=3, n_targets=2, seed=0):
@@ -38,13 +41,13 @@ def left_out(X, Y, w, alpha, gamma, fit_intercept):
 def test_the_choice_is_that_of_refits(fit_intercept):
     X, Y, w = problem()
     expected = np.array([[left_out(X, Y, w, a, g, fit_intercept) for a in ALPHAS] for g in GAMMAS])
-    model = KernelRidgeCV(ALPHAS, GAMMAS, fit_intercept=fit_intercept).fit(X, Y, w)
+    model = rbf_search(ALPHAS, GAMMAS, fit_intercept=fit_intercept).fit(X, Y, w)
     assert_allclose(model.criterion_values_, expected, rtol=1e-9)
     g = expected.min(axis=1).sum(axis=1).argmin()
     assert model.gamma_ == GAMMAS[g]
     assert model.alpha_.tolist() == [ALPHAS[a] for a in expected[g].argmin(axis=0)]
     assert_allclose(model.best_criterion_, expected[g].min(axis=0), rtol=1e-9)
-    one = KernelRidgeCV(ALPHAS, GAMMAS, fit_intercept=fit_intercept).fit(X, Y[:, 0], w)
+    one = rbf_search(ALPHAS, GAMMAS, fit_intercept=fit_intercept).fit(X, Y[:, 0], w)
     assert_allclose(one.criterion_values_, expected[:, :, 0], rtol=1e-9)
     assert isinstance(one.alpha_, float) and one.dual_coef_.shape == (30,)
 
@@ -52,7 +55,7 @@ def test_the_choice_is_that_of_refits(fit_intercept):
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_the_fit_is_that_of_kernel_ridge_at_the_choice(criterion):
     X, Y, w = problem()
-    model = KernelRidgeCV(ALPHAS, GAMMAS, criterion, fit_intercept=True).fit(X, Y, w)
+    model = rbf_search(ALPHAS, GAMMAS, criterion, fit_intercept=True).fit(X, Y, w)
     chosen = KernelRidge(model.alpha_, kernel="rbf", gamma=model.gamma_, fit_intercept=True)
     chosen.fit(X, Y, w)
     for name in ("dual_coef_", "intercept_", "duality_gap_", "objective_", "prediction_bound_"):
@@ -74,8 +77,8 @@ def test_factors_and_eigenvectors_agree(criterion, fit_intercept):
     few, many = ALPHAS, np.r_[ALPHAS, np.geomspace(1e-3, 10.0, 7)]
     assert by_eigenvectors(30, len(many)) and not by_eigenvectors(30, len(few))
     how = {"gammas": [0.4], "criterion": criterion, "fit_intercept": fit_intercept}
-    by_factors = KernelRidgeCV(few, **how).fit(X, Y, w).criterion_values_
-    by_vectors = KernelRidgeCV(many, **how).fit(X, Y, w).criterion_values_[:, :3]
+    by_factors = rbf_search(few, **how).fit(X, Y, w).criterion_values_
+    by_vectors = rbf_search(many, **how).fit(X, Y, w).criterion_values_[:, :3]
     assert_allclose(by_factors, by_vectors, rtol=1e-10, atol=1e-10)
     model = KernelRidge(0.3, kernel="rbf", gamma=0.4, fit_intercept=fit_intercept).fit(X, Y, w)
     assert_allclose(model.path(few).dual_coef, model.path(many).dual_coef[:3], atol=1e-11)
@@ -97,8 +100,8 @@ def test_a_path_takes_the_eigenvectors_from_seven_alphas_on():
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_without_alphas_all_are_searched(criterion):
     X, Y, w = problem(n=60, seed=3)
-    model = KernelRidgeCV(gammas=GAMMAS, criterion=criterion).fit(X, Y, w)
-    many = KernelRidgeCV(np.geomspace(1e-8, 1e3, 200), GAMMAS, criterion).fit(X, Y, w)
+    model = rbf_search(gammas=GAMMAS, criterion=criterion).fit(X, Y, w)
+    many = rbf_search(np.geomspace(1e-8, 1e3, 200), GAMMAS, criterion).fit(X, Y, w)
     slack = 1e-9 * np.abs(many.best_criterion_)
     assert model.gamma_ == many.gamma_
     assert (model.best_criterion_ <= many.best_criterion_ + slack).all()
@@ -107,7 +110,7 @@ def test_without_alphas_all_are_searched(criterion):
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse", "precomputed"])
-@pytest.mark.parametrize("model", [KernelRidgeCV(ALPHAS, GAMMAS), KernelRidge("gcv", kernel="rbf")])
+@pytest.mark.parametrize("model", [rbf_search(ALPHAS, GAMMAS), KernelRidge("gcv", kernel="rbf")])
 def test_copies_are_left_out_together(kind, model):
     """So a weight is a copy, and no copy predicts another."""
     X, Y, _ = problem(n=20)
@@ -131,8 +134,8 @@ def test_copies_are_left_out_together(kind, model):
 def test_the_choice_does_not_depend_on_units():
     X, Y, w = problem()
     for criterion in CRITERIA:
-        model = KernelRidgeCV(ALPHAS, GAMMAS, criterion).fit(X, Y, w)
-        far = KernelRidgeCV(np.array(ALPHAS) * 2.0**-600, GAMMAS, criterion)
+        model = rbf_search(ALPHAS, GAMMAS, criterion).fit(X, Y, w)
+        far = rbf_search(np.array(ALPHAS) * 2.0**-600, GAMMAS, criterion)
         far.fit(X, Y * 2.0**-300, w * 2.0**-600)
         assert far.gamma_ == model.gamma_
         assert_allclose(far.alpha_, model.alpha_ * 2.0**-600)

@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import check_estimator
 import mlcore
 from mlcore.cluster import KernelKMeans
 from mlcore.decomposition import KernelCCA, KernelPCA
-from mlcore.kernel_ridge import KernelRidge, KernelRidgeCV
+from mlcore.kernel_ridge import KernelRidge, KernelRidgeCV, NystroemRidge
 from mlcore.kernels import PyramidMatch, StringKernel
 from mlcore.linear_model import KernelPerceptron
 from mlcore.svm import SVC, SVCCV, SVR, NuSVC, OneClassSVM
@@ -76,14 +76,14 @@ OF_EQUAL_SIZE = {
 }
 
 
-@pytest.mark.parametrize("name", [*MODELS, "KernelRidgeCV", "Nystroem", "KernelCCA"])
+@pytest.mark.parametrize("name", [*MODELS, "KernelRidgeCV", "NystroemRidge", "KernelCCA"])
 @pytest.mark.parametrize("samples", OF_EQUAL_SIZE)
 def test_samples_of_equal_size_are_one_column(samples, name):
     """Lists of them have the shape of a matrix or of a cube, but are no rows of numbers."""
     kernel, A = OF_EQUAL_SIZE[samples]
     more = {
         "KernelRidgeCV": lambda kernel: KernelRidgeCV([0.1, 1.0], kernel=kernel),
-        "Nystroem": lambda kernel: KernelRidge(kernel=kernel, solver="nystroem", random_state=0),
+        "NystroemRidge": lambda kernel: NystroemRidge(kernel=kernel, random_state=0),
         "KernelCCA": lambda kernel: KernelCCA(1, kernel=kernel, alpha=0.1),
         "SVCCV": lambda kernel: SVCCV(kernel=kernel, Cs=(0.1, 1.0), cv=3),
     }

@@ -291,11 +291,11 @@ def test_searches_of_one_and_two_parameters():
     assert_array_equal(line.get_xdata(), [0.1, 1, 100])
     assert_allclose(line.get_ydata(), peer.cv_results_["mean_test_score"][[1, 0, 2]])
     assert artists["best"].get_ydata()[0] == peer.best_score_
-    ridge = KernelRidgeCV(alphas=[0.1, 1.0], gammas=[0.1, 1.0]).fit(X, X[:, 0])
+    ridge = KernelRidgeCV(alphas=[0.1, 1.0], gammas=[0.1, 1.0], kernel="rbf").fit(X, X[:, 0])
     shown = plot.search_scores(ridge).artists_["scores"].get_array()
     assert_allclose(shown, ridge.criterion_values_)
     for given in ({"alphas": [0.1, 1.0, 9.0], "gammas": [0.5]}, {"gammas": [0.1, 1.0, 9.0]}):
-        ridge = KernelRidgeCV(**given).fit(X, X[:, 0])
+        ridge = KernelRidgeCV(**given, kernel="rbf").fit(X, X[:, 0])
         artists = plot.search_scores(ridge).artists_
         assert_array_equal(artists["scores"].lines[0].get_xdata(), [0.1, 1, 9])
         assert_allclose(artists["best"].get_ydata(), ridge.best_criterion_)

@@ -15,7 +15,8 @@ from mlcore.kernel_ridge import KernelRidge, KernelRidgeCV
 rng = np.random.default_rng(0)
 x = np.concatenate([rng.uniform(0, 4, 40), rng.uniform(7, 10, 30)])
 y = np.sin(x) + 0.3 * x + 0.2 * rng.normal(size=x.size)
-search = KernelRidgeCV(gammas=[0.03, 0.1, 0.3, 1, 3], criterion="likelihood").fit(x[:, None], y)
+gammas = [0.03, 0.1, 0.3, 1, 3]
+search = KernelRidgeCV(gammas=gammas, criterion="likelihood", kernel="rbf").fit(x[:, None], y)
 model = KernelRidge(search.alpha_, kernel="rbf", gamma=search.gamma_).fit(x[:, None], y)
 
 grid = np.linspace(-1, 11, 400)

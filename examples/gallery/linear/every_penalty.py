@@ -13,5 +13,5 @@ from mlcore.plot import search_scores
 
 X, y = load_digits()
 X, y = X[:500] / 16, np.equal.outer(y[:500], np.arange(10)).astype(float)
-search = KernelRidgeCV(np.logspace(-4, 2, 13), gammas=[0.01, 0.03, 0.1, 0.3]).fit(X, y)
+search = KernelRidgeCV(np.logspace(-4, 2, 13), [0.01, 0.03, 0.1, 0.3], kernel="rbf").fit(X, y)
 picture = search_scores(search)

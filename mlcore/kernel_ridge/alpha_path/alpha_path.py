@@ -4,9 +4,51 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mlcore.html.printed import fields_as_table
 from mlcore.kernel_ridge.linear_system.system import RidgeSystem
 
 CRITERIA = ("loo", "gcv", "likelihood")
+
+
+class RidgePath(NamedTuple):
+    """Ridge functions for m penalties.
+
+    With several targets, every array but `alphas` has an axis of targets more. With an intercept
+    and the linear kernel the functions are of ``X - origin_``, as those of the model. The criteria
+    count samples, whatever their weights: copies are samples of their own.
+
+    Parameters
+    ----------
+    alphas : (m,)
+    dual_coef : (m, n_samples)
+    intercept : (m,)
+    effective_dimension : (m,)
+    loo : (m,)
+        Weighted mean of the squared leave-one-out errors; of `NystroemRidge` of the samples that
+        `path` was given, NaN without.
+    gcv : (m,)
+        Generalised cross-validation.
+    likelihood : (m,)
+        -2 log p of the targets as a Gaussian process, less a constant that does not depend on
+        alpha; the least is best.
+
+    Examples
+    --------
+    >>> from mlcore.kernel_ridge import KernelRidge
+    >>> model = KernelRidge().fit([[1.0], [2.0], [3.0]], [1.0, 2.0, 2.0])
+    >>> model.path([0.5, 1.0]).effective_dimension.round(4)
+    array([0.9655, 0.9333])
+    """
+
+    alphas: np.ndarray
+    dual_coef: np.ndarray
+    intercept: np.ndarray
+    effective_dimension: np.ndarray
+    loo: np.ndarray
+    gcv: np.ndarray
+    likelihood: np.ndarray
+
+    __repr__ = fields_as_table
 
 
 class Fitted(NamedTuple):

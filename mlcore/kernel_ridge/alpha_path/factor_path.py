@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mlcore.checks import require_memory
 from mlcore.kernel_ridge.alpha_path.alpha_path import AlphaPath, Fitted
 from mlcore.kernel_ridge.alpha_path.eigen_path import EigenPath
 from mlcore.kernel_ridge.linear_system.cholesky import Cholesky
@@ -109,3 +110,14 @@ def by_eigenvectors(n: int, n_alphas: float) -> bool:
     4000 samples.
     """
     return n_alphas >= (7 if n < 3000 else 10)
+
+
+def require_path(n: int, n_alphas: float) -> None:
+    """Raise MemoryError if the path of so many alphas does not fit."""
+    eigen = by_eigenvectors(n, n_alphas)
+    what = "its eigenvectors" if eigen else "a factor of it"
+    require_memory(
+        n, n, EIGEN_BYTES if eigen else FACTOR_BYTES,
+        what=f"the Gram matrix, with {what} and work memory,",
+        instead="fit fewer samples, or choose alpha by held-out ones",
+    )  # fmt: skip

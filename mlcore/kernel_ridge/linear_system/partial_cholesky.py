@@ -2,18 +2,17 @@
 
 import numpy as np
 
-from mlcore.kernel_ridge.linear_system.gram_operator import GramOperator
-from mlcore.kernels.span import random_pivots
-from mlcore.runtime.threads import pieces, single_threaded_blas
+from mlcore.kernels.span import Columns, random_pivots
+from mlcore.threads import pieces, single_threaded_blas
 
 # Rank of the partial factor: this times the root of n_samples, as its cost is then that of two or
 # three products with the Gram matrix (0.75 of the time of a rank of 450 for 15,000 samples).
 _LEAST_RANK, _RANK = 200, 7
 
 
-def partial_factor(S: GramOperator, rng: np.random.Generator) -> np.ndarray:
-    """Return F (n, r) with F F' near S, for conjugate gradients."""
-    rank = min(S.n, max(_LEAST_RANK, int(_RANK * S.n**0.5)))
+def partial_factor(S: Columns, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Return F (n, r) with F F' near S (n, n), for conjugate gradients."""
+    rank = min(n, max(_LEAST_RANK, int(_RANK * n**0.5)))
     return random_pivots(S, rank, rng)[0]
 
 

@@ -1,5 +1,6 @@
 """Nyström's method against the normal equations of the same centres, refits and 50 digits."""
 
+import copy
 import pickle
 import warnings
 
@@ -11,9 +12,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from mlcore.estimator.model import NotFittedError
-from mlcore.kernel_ridge import KernelRidge
+from mlcore.kernel_ridge import KernelRidge, NystroemRidge
 from mlcore.kernels import gram_matrix
 from mlcore.row_sums import RowSums
 
@@ -26,8 +30,8 @@ def problem(n=80, d=2, n_targets=2, seed=0):
 
 
 def model_of(n_centers=12, alpha=0.5, **params):
-    how = {"kernel": "rbf", "gamma": 0.7, "solver": "nystroem", "random_state": 0, **params}
-    return KernelRidge(alpha, n_centers=n_centers, **how)
+    how = {"kernel": "rbf", "gamma": 0.7, "random_state": 0, **params}
+    return NystroemRidge(alpha, n_centers=n_centers, **how)
 
 
 def by_normal_equations(X, Y, w, centers, alpha, fit_intercept):
@@ -48,7 +52,7 @@ def test_the_function_solves_the_normal_equations_of_its_centres(fit_intercept, 
     Y += 10.0
     model = model_of(fit_intercept=fit_intercept).fit(form(X), Y, w)
     centers = X[model.center_indices_]
-    assert 1 < len(centers) <= 12 and model.solver_ == "nystroem"
+    assert 1 < len(centers) <= 12
     beta, b = by_normal_equations(X, Y, w, centers, 0.5, fit_intercept)
     assert_allclose(model.dual_coef_, beta, rtol=1e-7, atol=1e-7)
     assert_allclose(model.intercept_, b, atol=1e-8)
@@ -119,7 +123,7 @@ def test_partial_fit_goes_on_from_a_fit_or_earlier_calls():
     assert_allclose(model.dual_coef_, beta, rtol=1e-7, atol=1e-7)
     after = model_of().fit(X[:50], Y[:50], w[:50]).partial_fit(X[50:], Y[50:], w[50:])
     assert_array_equal(after.predict(X), model.predict(X))
-    with pytest.raises(ValueError, match="y has shape .5,., but KernelRidge began with 2 targets"):
+    with pytest.raises(ValueError, match="NystroemRidge began with 2 targets"):
         model.partial_fit(X[:5], Y[:5, 0])
 
 
@@ -129,7 +133,7 @@ def test_all_samples_as_centres_are_the_full_problem():
     for fit_intercept in (False, True):
         how = {"kernel": "rbf", "gamma": 0.7, "fit_intercept": fit_intercept}
         exact = KernelRidge([0.5, 2.0], **how).fit(X, Y, w)
-        model = KernelRidge([0.5, 2.0], solver="nystroem", **how).fit(X, Y, w)
+        model = NystroemRidge([0.5, 2.0], **how).fit(X, Y, w)
         assert_allclose(model.predict(X), exact.predict(X), atol=1e-6)
         assert_allclose(model.objective_, exact.objective_, rtol=1e-7)
         for one in (model, exact):
@@ -161,7 +165,7 @@ def test_no_real_error_is_beyond_the_evidence(
         X, alpha = X * scale, alpha * scale**2
     new = np.vstack([X, X + 0.1 * np.abs(X).max()])
     how = {"kernel": kernel, "gamma": gamma, "fit_intercept": fit_intercept, "random_state": 0}
-    model = KernelRidge(alpha, solver="nystroem", n_centers=n_centers, **how).fit(X, y, w)
+    model = NystroemRidge(alpha, n_centers=n_centers, **how).fit(X, y, w)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         full = KernelRidge(alpha, **how).fit(X, y, w)
@@ -259,7 +263,7 @@ def test_what_needs_all_samples_is_refused():
     for call in (begun.set_params(alpha="loo").partial_fit, model_of(alpha="loo").begin):
         with pytest.raises(ValueError, match="alpha='loo' needs all rows again"):
             call(X, Y)
-    with pytest.raises(ValueError, match='alpha=0 needs solver="cholesky"'):
+    with pytest.raises(ValueError, match='alpha=0 needs KernelRidge with solver="cholesky"'):
         model_of(alpha=[1.0, 0.0]).fit(X, Y)
     with pytest.raises(ValueError, match="n_centers=0"):
         model_of(n_centers=0).fit(X, Y)
@@ -268,11 +272,9 @@ def test_what_needs_all_samples_is_refused():
     with pytest.raises(ValueError, match="alpha='loo' needs all rows again"):
         model.set_params(alpha="loo").update(statistics)
     other = KernelRidge(kernel="rbf").fit(X, Y)
-    assert not hasattr(other, "partial_fit") and not hasattr(other, "begin")
-    with pytest.raises(ValueError, match="leave_one_out takes samples only with"):
-        other.leave_one_out(X, Y)
-    with pytest.raises(ValueError, match="path takes samples only with"):
-        other.path([1.0], X, Y)
+    assert not hasattr(other, "partial_fit") and not isinstance(other, RowSums)
+    with pytest.raises(TypeError):
+        other.leave_one_out(X, Y)  # it has its samples
     with pytest.raises(ValueError, match="y has shape .80,., but KernelRidge was fitted to 2"):
         other.verify(X, Y[:, 0])
 
@@ -281,10 +283,8 @@ def test_what_needs_all_samples_is_refused():
 def test_other_samples_than_those_of_the_fit_are_refused(fit_intercept):
     rng = np.random.default_rng(0)
     X, y, w = rng.normal(size=(60, 2)), rng.normal(size=60) + 5.0, rng.integers(1, 4, 60) / 2
-    model = KernelRidge(
-        0.1, kernel="rbf", solver="nystroem", n_centers=20, random_state=0,
-        fit_intercept=fit_intercept,
-    ).fit(X, y, w)  # fmt: skip
+    how = {"random_state": 0, "fit_intercept": fit_intercept}
+    model = NystroemRidge(0.1, kernel="rbf", n_centers=20, **how).fit(X, y, w)
     whole = model.leave_one_out(X, y, w)
     assert_allclose(model.leave_one_out(X[:7], y[:7], w[:7]), whole[:7], rtol=1e-7)
     order = rng.permutation(60)
@@ -293,6 +293,72 @@ def test_other_samples_than_those_of_the_fit_are_refused(fit_intercept):
         for method in (model.leave_one_out, lambda *data: model.path([0.1, 1.0], *data)):
             with pytest.raises(ValueError, match="needs samples of the fit"):
                 method(*other)
-    linear = KernelRidge(0.1, solver="nystroem", random_state=0, fit_intercept=fit_intercept)
+    linear = NystroemRidge(0.1, **how)
     with pytest.raises(ValueError, match="farther from the others than any of the fit"):
         linear.fit(X, y, w).leave_one_out(X[:3] * 1e4, y[:3], w[:3])
+
+
+def test_a_kernel_ridge_with_the_solver_nystroem_is_one():
+    model = KernelRidge(0.5, kernel="rbf", solver="nystroem", n_centers=7, tol=1e-3, max_iter=3)
+    assert type(model) is NystroemRidge
+    assert repr(model) == "NystroemRidge(alpha=0.5, kernel='rbf', n_centers=7)"
+    for again in (clone(model), copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        assert type(again) is NystroemRidge and again.get_params() == model.get_params()
+    with pytest.raises(TypeError, match="centers"):
+        KernelRidge(solver="nystroem", centers=7)
+    with pytest.raises(TypeError, match="n_centers"):
+        KernelRidge(n_centers=7)
+
+
+def test_a_search_may_compare_solvers():
+    X, Y, _ = problem()
+    ridge = KernelRidge(kernel="rbf", gamma=0.7).set_fit_request(sample_weight=True)
+    grid = [{"solver": ["cholesky", "cg"]}, {"solver": ["nystroem"], "n_centers": [1, 40]}]
+    search = GridSearchCV(ridge, grid).fit(X, Y[:, 0])
+    assert type(ridge) is KernelRidge and np.isfinite(search.cv_results_["mean_test_score"]).all()
+    pipeline = make_pipeline(StandardScaler(), clone(ridge).fit(X, Y))
+    pipeline.set_params(kernelridge__solver="nystroem", kernelridge__n_centers=3)
+    few = pipeline[-1]
+    assert type(few) is NystroemRidge and few.n_centers == 3 and few.gamma == 0.7
+    assert few._requests == ridge._requests and not hasattr(few, "dual_coef_")
+    with pytest.raises(ValueError, match="Invalid parameter 'n_centers'"):
+        clone(ridge).set_params(n_centers=3)
+    unchanged = clone(ridge)
+    with pytest.raises(ValueError, match="Invalid parameter 'widths'"):
+        unchanged.set_params(solver="nystroem", widths=3)
+    assert type(unchanged) is KernelRidge and unchanged.solver == "auto"
+
+
+def test_a_subclass_of_kernel_ridge_stays_one():
+    class Own(KernelRidge):
+        """Without parameters of its own."""
+
+    X, Y, _ = problem()
+    for model in (Own(solver="nystroem"), Own().set_params(solver="nystroem")):
+        assert type(model) is Own
+        with pytest.raises(ValueError, match="solver='nystroem' is the model NystroemRidge"):
+            model.fit(X, Y)
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_the_state_of_0_2_is_read(several):
+    """As `KernelRidge` kept it, with sums in tuples."""
+    X, Y, w = problem()
+    Y = Y if several else Y[:, 0]
+    model = model_of(fit_intercept=True).fit(X[:60], Y[:60], w[:60])
+    state = vars(model).copy()
+    triangle, *span_units = state.pop("_view_")
+    *row_units, of_columns = state.pop("_units_")
+    state |= {
+        "solver": "nystroem", "tol": 1e-10, "max_iter": 1000, "solver_": "nystroem", "n_iter_": 1,
+        "converged_": True, "_triangle_": triangle, "_span_units_": tuple(span_units),
+        "_row_units_": tuple(row_units), "_several_": of_columns, "_sums_": tuple(model._sums_),
+    }  # fmt: skip
+    older = KernelRidge.__new__(KernelRidge)
+    older.__setstate__(state)
+    assert type(older) is NystroemRidge and older.get_params() == model.get_params()
+    rest = X[60:], Y[60:], w[60:]
+    assert_array_equal(older.partial_fit(*rest).dual_coef_, model.partial_fit(*rest).dual_coef_)
+    exact = KernelRidge.__new__(KernelRidge)
+    exact.__setstate__(vars(KernelRidge().fit(X, Y)) | {"n_centers": None})
+    assert type(exact) is KernelRidge and not hasattr(exact, "n_centers")
