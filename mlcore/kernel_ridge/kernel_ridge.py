@@ -16,7 +16,8 @@ from mlcore.checks import (
     as_real,
     require_random_state,
 )
-from mlcore.exceptions import warn
+from mlcore.checks.errors import warn
+from mlcore.estimator.progress import CallbackSupport, Progress
 from mlcore.kernel_ridge.alpha_path.eigen_path import EigenPath
 from mlcore.kernel_ridge.alpha_path.factor_path import require_path
 from mlcore.kernel_ridge.linear_system.partial_cholesky import partial_factor
@@ -30,7 +31,7 @@ from mlcore.kernel_ridge.ridge_model import (
     require_two,
 )
 from mlcore.kernels.kernel import Kernel
-from mlcore.progress import CallbackSupport, Progress
+from mlcore.runtime.memory import free_bytes, require_memory
 
 _SOLVERS = ("auto", "cholesky", "cg")
 _BYTES = 12  # of each entry of K: its value, and that of a factor in float32

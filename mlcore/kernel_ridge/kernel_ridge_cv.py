@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from mlcore.checks import as_bool, as_choice
+from mlcore.estimator import tables
 from mlcore.kernel_ridge.alpha_path.alpha_path import CRITERIA
 from mlcore.kernel_ridge.alpha_path.eigen_path import EigenPath
 from mlcore.kernel_ridge.alpha_path.factor_path import path_for, require_path

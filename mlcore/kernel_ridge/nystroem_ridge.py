@@ -37,6 +37,7 @@ from mlcore.kernel_ridge.span_system import (
 from mlcore.kernels.kernel import Kernel, as_double, copied
 from mlcore.kernels.kernel_model import kept_samples
 from mlcore.kernels.span import Span, SpanBasis, span_of
+from mlcore.row_sums import OnePass
 
 _CENTERS = 500
 _SAME = 1e-7  # share to which sums over the samples of a fit are known
@@ -54,7 +55,7 @@ class _Settings(NamedTuple):
     n_centers: int
 
 
-class NystroemRidge(RidgeModel):
+class NystroemRidge(OnePass, RidgeModel):
     r"""`KernelRidge` among the functions of few samples, from sums over rows: Nyström's method.
 
     .. math:: \min_{a, b} \sum_i w_i (y_i - f(x_i) - b)^2 + \alpha |f|^2,
@@ -136,7 +137,8 @@ class NystroemRidge(RidgeModel):
     _units_: RowUnits
     _sums_: SpanSums
 
-    _start_rows = "sample"  # of which some are the centres
+    start_rows = "sample"  # of which some are the centres
+    _result, _Statistics = "dual_coef_", SpanSums
     _stored = {
         "center_indices_": "int m < _",
         "_view_": SpanBasis,
@@ -273,49 +275,6 @@ class NystroemRidge(RidgeModel):
         self._refuse_blocks_for_loo()
         self._check_fitted()
         self._update_state(self._solved_sums(statistics))
-        return self
-
-    def needs_another_pass(self) -> bool:
-        """Return True after `begin`, False after `update`: sums over all rows are the whole fit.
-
-        Returns
-        -------
-        needed : bool
-            Whether to sum over all rows.
-        """
-        self._check_fitted()
-        return not hasattr(self, "dual_coef_")
-
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Add the rows of `X` to those of `fit` or earlier calls, and fit the function to all.
-
-        The first call chooses centres among its rows, where there was no `begin` or `fit`.
-
-        Parameters
-        ----------
-        X : array-like or sparse of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-        sample_weight : array-like of shape (n_samples,), optional
-
-        Returns
-        -------
-        self
-            This model.
-
-        Raises
-        ------
-        ValueError
-            For ``alpha="loo"``, which needs all rows again: give them to `fit`.
-        """
-        self._refuse_blocks_for_loo()
-        model = copy.copy(self)
-        if "_view_" not in vars(self):
-            model.begin(X, y, sample_weight)
-        total = model.partial_statistics(X, y, sample_weight)
-        if "_sums_" in vars(model):
-            total = merged_sums(model._sums_, total)
-        model.update(total)
-        self._update_state(vars(model), forget=vars(self).keys() - vars(model).keys())
         return self
 
     # ---- the fit

@@ -6,17 +6,11 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from scipy import sparse
 
-from mlcore.checks import (
-    as_bool,
-    as_choice,
-    as_real,
-    as_targets,
-    as_weights,
-    free_bytes,
-    scaled_weights,
-)
+from mlcore.checks import as_bool, as_choice, as_real, as_targets, as_weights, scaled_weights
+from mlcore.checks.errors import peer_class
 from mlcore.checks.penalties import as_penalties, as_target_penalties, by_penalty
-from mlcore.exceptions import peer_class
+from mlcore.estimator.derived import cached
+from mlcore.estimator.mixins import Regressor
 from mlcore.kernel_ridge.alpha_path.alpha_path import CRITERIA, AlphaPath, RidgePath
 from mlcore.kernel_ridge.alpha_path.eigen_path import EigenPath
 from mlcore.kernel_ridge.alpha_path.factor_path import (
@@ -40,8 +34,7 @@ from mlcore.kernels.kernel import (
 )
 from mlcore.kernels.kernel_model import KernelModel, kept_samples
 from mlcore.kernels.resolve import resolve_gamma
-from mlcore.mixins import Regressor
-from mlcore.model_cache import cached
+from mlcore.runtime.memory import free_bytes
 
 
 class RidgeData(NamedTuple):
@@ -151,7 +144,7 @@ class RidgeModel(Regressor, KernelModel):
         "origin_": "none | float f",
     }
 
-    _no_blocks = 'blocks need its solver="nystroem"'
+    _no_blocks = "its Gram matrix is of all pairs of rows: use NystroemRidge"
     _instead = {
         "kernel_params": "give a function of your own with its parameters bound",
     }

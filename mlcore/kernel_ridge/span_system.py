@@ -11,8 +11,8 @@ from mlcore.kernel_ridge.linear_system.system import EPS
 from mlcore.kernels.kernel import as_double
 from mlcore.kernels.span import Span
 from mlcore.numerics.powers_of_two import even_exponent
-from mlcore.scatter import ROWS, Scatter, merged_scatter, scatter_of
-from mlcore.threads import single_threaded_blas
+from mlcore.numerics.scatter import ROWS, Scatter, merged_scatter, scatter_of
+from mlcore.runtime.threads import single_threaded_blas
 
 
 @stored(version=1)

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from scipy import linalg
 
-from mlcore.checks import require_memory
 from mlcore.checks.stored import stored
 from mlcore.kernels.expansion import Expansion
 from mlcore.kernels.kernel import Kernel, as_double

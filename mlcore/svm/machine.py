@@ -81,7 +81,7 @@ class KernelMachine(CallbackSupport, KernelModel):
 
     _no_blocks = (
         "its dual problem compares all pairs of rows: "
-        'see cache_size, or use KernelRidge(solver="nystroem") or LogisticRegression'
+        "see cache_size, or use NystroemRidge or LogisticRegression"
     )
     _instead = {
         "shrinking": "drop it: it changes how LIBSVM gets to the solution, not the solution",

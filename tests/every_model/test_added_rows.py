@@ -14,7 +14,7 @@ NOT_YET = {
     "QDA",
     "LinearRegression",
     "ridge",
-    "KernelRidge",
+    "NystroemRidge",  # its centres are among the first rows
 }
 MODELS = [name for name in ONE_PASS if name not in NOT_YET]
 

@@ -14,7 +14,6 @@ from mlcore.cluster import KMeans
 from mlcore.datasets import load_digits, load_iris
 from mlcore.decomposition import CCA, PCA
 from mlcore.discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
-from mlcore.exceptions import peer_class
 from mlcore.kernel_ridge import NystroemRidge
 from mlcore.kernels import TfidfTransformer
 from mlcore.linear_model import LinearRegression, LogisticRegression

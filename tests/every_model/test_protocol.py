@@ -24,6 +24,7 @@ from mlcore.cluster import (
 )
 from mlcore.decomposition import CCA, PCA, KernelCCA, KernelPCA
 from mlcore.discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+from mlcore.estimator.model import NotFittedError
 from mlcore.kernel_ridge import KernelRidge, KernelRidgeCV, NystroemRidge
 from mlcore.kernels import FisherVectors, GramCenterer, TfidfTransformer
 from mlcore.linear_model import (

@@ -17,6 +17,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from mlcore.estimator.model import NotFittedError
 from mlcore.kernel_ridge import KernelRidge, NystroemRidge
 from mlcore.kernels import gram_matrix
 from mlcore.row_sums import RowSums

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mlcore.checks import as_bool, as_choice, as_integer, as_real
+from mlcore.checks.errors import warn
 from mlcore.cluster.doubly_stochastic.newton import has_stalled, newton_direction
 from mlcore.cluster.doubly_stochastic.symmetric_matrix import (
     DenseSymmetric,

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mlcore.html.printed import fields_as_table
+from mlcore.estimator.printed import fields_as_table
 from mlcore.kernel_ridge.linear_system.system import RidgeSystem
 
 CRITERIA = ("loo", "gcv", "likelihood")

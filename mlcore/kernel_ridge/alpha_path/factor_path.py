@@ -4,11 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mlcore.checks import require_memory
 from mlcore.kernel_ridge.alpha_path.alpha_path import AlphaPath, Fitted
 from mlcore.kernel_ridge.alpha_path.eigen_path import EigenPath
 from mlcore.kernel_ridge.linear_system.cholesky import Cholesky
 from mlcore.kernel_ridge.linear_system.system import EPS, RidgeSystem
+from mlcore.runtime.memory import require_memory
 from mlcore.runtime.threads import single_threaded_blas
 
 EIGEN_BYTES = 40  # of each entry of K: its value, those of the eigenvectors, and what LAPACK needs

@@ -3,7 +3,7 @@
 import numpy as np
 
 from mlcore.kernels.span import Columns, random_pivots
-from mlcore.threads import pieces, single_threaded_blas
+from mlcore.runtime.threads import pieces, single_threaded_blas
 
 # Rank of the partial factor: this times the root of n_samples, as its cost is then that of two or
 # three products with the Gram matrix (0.75 of the time of a rank of 450 for 15,000 samples).

@@ -8,9 +8,8 @@ import numpy as np
 from scipy import linalg
 
 from mlcore.checks import scaled_weights
+from mlcore.checks.errors import warn
 from mlcore.checks.penalties import by_penalty
-from mlcore.eigen import times
-from mlcore.exceptions import warn
 from mlcore.kernel_ridge.linear_system.cholesky import Cholesky
 from mlcore.kernel_ridge.linear_system.partial_cholesky import LowRankInverse
 from mlcore.kernels.expansion import weighted
@@ -18,9 +17,10 @@ from mlcore.kernels.gram_rows import gram
 from mlcore.kernels.kernel import Kernel, as_double
 from mlcore.kernels.kernel_rows import KernelRows
 from mlcore.numerics.conjugate_gradients import solve_columns
+from mlcore.numerics.eigen import times
 from mlcore.numerics.powers_of_two import even_exponent
-from mlcore.scratch import scratch_array
-from mlcore.threads import single_threaded_blas
+from mlcore.runtime.scratch import scratch_array
+from mlcore.runtime.threads import single_threaded_blas
 
 EPS = float(np.finfo(np.float64).eps)
 _PLAIN = 99  # powers of the weights up to this are left where they are

@@ -9,9 +9,9 @@ from scipy.special import expit
 
 from mlcore.linear_model.logistic.objective import NewtonSystem, Objective, Point
 from mlcore.linear_model.logistic.steps.lbfgs import Metric, metric_of
-from mlcore.log_softmax import log_softmax
 from mlcore.numerics.conjugate_gradients import Iterate, Product, conjugate_gradients
-from mlcore.scatter import row_blocks
+from mlcore.numerics.log_softmax import log_softmax
+from mlcore.numerics.scatter import row_blocks
 
 _STEPS = 400
 _NEAR = 1e-2  # share of the squared decrement that need not be known when the steps end
