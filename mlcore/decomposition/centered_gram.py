@@ -3,7 +3,6 @@
 import numpy as np
 
 from mlcore.checks.errors import warn
-from mlcore.kernels.gram_rows import gram
 from mlcore.kernels.kernel import Kernel
 from mlcore.kernels.kernel_rows import KernelRows
 from mlcore.kernels.single_precision import Single, centered_single
@@ -64,7 +63,7 @@ class CenteredGram:
     sparse = False
 
     def __init__(self, rows: KernelRows, w: np.ndarray) -> None:
-        K, self.n, self.power = gram(rows), rows.n, 0
+        K, self.n, self.power = rows.gram(), rows.n, 0
         largest = float(np.abs(rows.diagonal).max())
         if largest > 0 and not _SAFE[0] < largest < _SAFE[1]:
             self.power = int(np.frexp(largest)[1]) // 2 * 2

@@ -6,12 +6,11 @@ from typing import Self
 import numpy as np
 
 from mlcore._ext.kernels import gram_rows as _ext
-from mlcore.kernels.kernel_rows import CalledRows, KernelRows, MatrixRows
+from mlcore.kernels.kernel_rows import KernelRows
 from mlcore.runtime.memory import require_memory
 from mlcore.runtime.scratch import scratch_array
 from mlcore.runtime.threads import effective_threads, items_per_call
 
-_VALUES = 1_000_000  # kernel values of a block of rows: some megabytes
 LINE = 16  # values; rows and groups of slots are padded to whole vectors
 
 
@@ -199,19 +198,3 @@ class GramRows:
         for array, batch, slots in self.pieces(wanted):
             out[batch] = array[slots, : self.n]
         return out
-
-
-def gram(rows: KernelRows) -> np.ndarray:
-    """Return the Gram matrix, float64 (n, n), C order, symmetric; a given one is not copied."""
-    if isinstance(rows, MatrixRows):
-        return rows.matrix
-    K = scratch_array((rows.n, rows.n), np.float64)
-    rows.fill_all(K)
-    if isinstance(rows, CalledRows):  # symmetric up to rounding
-        step = max(1, _VALUES // rows.n)
-        for start in range(0, rows.n, step):
-            stop = start + step
-            K[start:stop, :stop] += K[:stop, start:stop].T
-            K[start:stop, :stop] *= 0.5
-            K[:stop, start:stop] = K[start:stop, :stop].T
-    return K

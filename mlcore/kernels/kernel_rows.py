@@ -8,8 +8,10 @@ from scipy import sparse
 
 from mlcore.checks.errors import warn
 from mlcore.kernels.packed import Packed
+from mlcore.runtime.scratch import scratch_array
 
 _PSD_SAMPLE = 64
+_VALUES = 1_000_000  # kernel values of rows that are made symmetric together
 
 
 class KernelRows:
@@ -72,6 +74,12 @@ class KernelRows:
         """out[:m, :m] = K between the m chosen samples, all by default."""
         everything = np.arange(self.n) if chosen is None else chosen
         self.fill(everything, out, np.arange(len(everything)), chosen)
+
+    def gram(self) -> np.ndarray:
+        """Return the Gram matrix, float64 (n, n), C order, symmetric; a given one is not copied."""
+        K = scratch_array((self.n, self.n), np.float64)
+        self.fill_all(K)
+        return K
 
     def are_equal(self) -> bool:
         """Return True if all samples are the same; objects are if their kernel values are."""
@@ -161,6 +169,9 @@ class MatrixRows(KernelRows):
         self.matrix = K
         self.diagonal = kernel.diagonal(K)
 
+    def gram(self):
+        return self.matrix
+
     def are_equal(self):
         return True  # as far as their kernel values tell
 
@@ -175,6 +186,17 @@ class CalledRows(KernelRows):
     """Rows for a kernel that is called with blocks of samples."""
 
     selects = True
+
+    def gram(self):
+        """Return the Gram matrix, which is symmetric up to rounding before."""
+        K = super().gram()
+        step = max(1, _VALUES // self.n)
+        for start in range(0, self.n, step):
+            stop = start + step
+            K[start:stop, :stop] += K[:stop, start:stop].T
+            K[start:stop, :stop] *= 0.5
+            K[:stop, start:stop] = K[start:stop, :stop].T
+        return K
 
     _VALUES = 4_000_000  # of one call: bounds what a user's function returns
 

@@ -10,6 +10,7 @@ from mlcore.checks.stored import stored
 from mlcore.kernels.expansion import Expansion
 from mlcore.kernels.kernel import Kernel, as_double
 from mlcore.kernels.kernel_rows import KernelRows
+from mlcore.numerics.powers_of_two import even_exponent
 from mlcore.runtime.memory import require_memory
 from mlcore.runtime.threads import single_threaded_blas
 
@@ -128,8 +129,7 @@ def span_of(
     rows = kernel.rows(as_double(chosen), double=True)
     rows.warn_if_indefinite("they have no feature space")
     largest = float(np.abs(rows.diagonal).max())
-    power = int(np.frexp(largest)[1])
-    power += power % 2
+    power = even_exponent(largest, plain=0)
     pivots = np.arange(len(candidates))
     if count < len(candidates):
         pivots = random_pivots(_Rows(rows), count, rng)[1]

@@ -9,7 +9,7 @@ from sklearn.cluster import KMeans as ScikitLearns
 
 from mlcore.checks.errors import ConvergenceWarning
 from mlcore.cluster import KMeans
-from mlcore.cluster.k_means.origin_and_unit import Units
+from mlcore.cluster.k_means.origin_and_unit import OriginAndUnit
 from mlcore.cluster.k_means.sparse_assignment import SparseRows, seed_columns
 
 
@@ -50,7 +50,7 @@ def test_sparse_rows_that_coincide_with_a_seed_cost_nothing(dtype, index):
     distinct = rng.normal(size=(6, 40)) * (rng.random((6, 40)) < 0.3)
     X = sp.csr_array(np.repeat(distinct, 5, axis=0).astype(dtype))
     X.indices, X.indptr = X.indices.astype(index), X.indptr.astype(index)
-    rows = SparseRows(X, Units())
+    rows = SparseRows(X, OriginAndUnit())
     costs = np.full((3, 30), np.inf)
     rows.compare(np.array([0, 7]), seed_columns(40, 2), costs)
     expected = cdist(X.toarray(), X[[0, 7]].toarray(), "sqeuclidean").T

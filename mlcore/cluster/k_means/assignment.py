@@ -14,7 +14,7 @@ from mlcore.cluster.k_means.nearest_center import (
     own_distances,
     share_to_begin_bounds,
 )
-from mlcore.cluster.k_means.origin_and_unit import Units
+from mlcore.cluster.k_means.origin_and_unit import OriginAndUnit
 from mlcore.cluster.k_means.small_assignment import SmallAssignment
 from mlcore.cluster.k_means.sparse_assignment import SparseAssignment
 from mlcore.runtime.threads import effective_threads
@@ -33,13 +33,13 @@ class Assignment:
     X : (n, d) array
     weights : (n,) float64
         Empty for ones.
-    units : Units
+    units : OriginAndUnit
     n_clusters : int
     max_iter : int
         Most passes to expect; for one, nothing is kept for the next.
     """
 
-    def __init__(self, X, weights, units: Units, n_clusters: int, max_iter: int):
+    def __init__(self, X, weights, units: OriginAndUnit, n_clusters: int, max_iter: int):
         n, d = X.shape
         self.X, self.weights, self.units = X, weights, units
         self.labels = np.full(n, -1, dtype=np.int32)
@@ -104,7 +104,7 @@ def assignment_of(X, weights, units, n_clusters, max_iter):
     return Assignment(X, weights, units, n_clusters, max_iter)
 
 
-def nearest_labels(X, units: Units, centers) -> np.ndarray:
+def nearest_labels(X, units: OriginAndUnit, centers) -> np.ndarray:
     """Return the label of the nearest centre for each row of `X`."""
     if sp.issparse(X):
         assignment = SparseAssignment(X, np.empty(0), units, len(centers), 1, summed=False)

@@ -19,7 +19,7 @@ from mlcore.checks import (
 )
 from mlcore.cluster.k_means.assignment import assignment_of, nearest_labels
 from mlcore.cluster.k_means.lloyd import objective
-from mlcore.cluster.k_means.origin_and_unit import Units, choose_units, shared_units
+from mlcore.cluster.k_means.origin_and_unit import OriginAndUnit, choose_units, shared_units
 from mlcore.cluster.k_means.row_sampler import RowSampler, random_rows
 from mlcore.cluster.k_means.seeding import k_means_plus_plus
 from mlcore.estimator.model import Clusterer, Model, Transformer, warn
@@ -309,7 +309,7 @@ class CentroidModel(RowSums, CenterModel):
 
     def _move(self, offsets, **attributes):
         """Replace the centres and these attributes, and remove the labels, no longer valid."""
-        units = Units(self.origin_ if self.origin_.any() else None)
+        units = OriginAndUnit(self.origin_ if self.origin_.any() else None)
         moved = self._center_attributes(offsets, units, self.cluster_centers_) | attributes
         self._update_state(moved, forget={"labels_"} & vars(self).keys())
         return self

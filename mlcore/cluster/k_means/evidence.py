@@ -67,7 +67,7 @@ def left_by_rounding(X, weights, units, found, squares: float, n_clusters: int):
     X : (n, d) array or CSR
     weights : (n,) float64
         Empty for ones.
-    units : Units
+    units : OriginAndUnit
     found : Clustering
         In these units.
     squares : float

@@ -7,6 +7,7 @@ import numpy as np
 from scipy import sparse as sp
 
 from mlcore._ext.cluster.k_means import origin_and_unit as _ext
+from mlcore.numerics.powers_of_two import exponent
 from mlcore.runtime.threads import (
     OPERATIONS_PER_CALL,
     effective_threads,
@@ -25,7 +26,7 @@ _FAR = {4: 2.0**6, 8: 2.0**20}
 _SQUARES = 2.0**-40, 2.0**80  # in this range bounds in single precision lose no digits
 
 
-class Units(NamedTuple):
+class OriginAndUnit(NamedTuple):
     """Origin and unit: a sample x becomes ``(x - origin) 2^-power``, in blocks of rows on use."""
 
     origin: np.ndarray | None = None
@@ -77,18 +78,18 @@ class Moments(NamedTuple):
     variance: float
 
 
-def choose_units(X, weights, origin=None) -> tuple[Units, Moments]:
+def choose_units(X, weights, origin=None) -> tuple[OriginAndUnit, Moments]:
     """Return units for `X`, and its moments in them; `weights` are empty for ones."""
     if origin is None and not sp.issparse(X) and X.size <= _FEW:
         moments = _moments_in_own_units(X, weights)
         if moments is not None:
-            return Units(), moments
-    units = Units(far_origin(X) if origin is None else origin)
+            return OriginAndUnit(), moments
+    units = OriginAndUnit(far_origin(X) if origin is None else origin)
     moments = _moments(X, weights, units)
     low, high = _SQUARES
     squares = moments.squares / moments.weight
     if not low * X.shape[1] <= squares <= high / X.shape[0]:
-        power = _power(_largest(X, units))
+        power = exponent(_largest(X, units))
         if power:
             units = units._replace(power=power)
             moments = _moments(X, weights, units)
@@ -108,12 +109,12 @@ def _moments_in_own_units(X, weights):
     return None
 
 
-def shared_units(X, offsets, origin) -> Units:
+def shared_units(X, offsets, origin) -> OriginAndUnit:
     """Return units for distances from rows of `X` to ``origin + offsets``."""
-    units = Units(origin)
+    units = OriginAndUnit(origin)
     largest = max(_largest(X, units), float(np.abs(offsets).max()))
     low, high = _SQUARES
-    return units if low <= largest**2 <= high else units._replace(power=_power(largest))
+    return units if low <= largest**2 <= high else units._replace(power=exponent(largest))
 
 
 def far_origin(X, far: float | None = None) -> np.ndarray | None:
@@ -124,7 +125,7 @@ def far_origin(X, far: float | None = None) -> np.ndarray | None:
     if sp.issparse(X):
         return None
     pilot = X[:: max(1, len(X) // _PILOT)][:_PILOT].astype(np.float64)
-    power = _power(np.abs(pilot).max())
+    power = exponent(np.abs(pilot).max())
     pilot = np.ldexp(pilot, -power)
     mean = pilot.mean(axis=0)
     variance = ((pilot - mean) ** 2).sum(axis=1).mean()
@@ -135,12 +136,8 @@ def far_origin(X, far: float | None = None) -> np.ndarray | None:
 
 
 def _in_cache(X):
-    """Return work for `Units.blocks` such that blocks fit the cache."""
+    """Return work for `OriginAndUnit.blocks` such that blocks fit the cache."""
     return OPERATIONS_PER_CALL / max(256, 2**16 // X.shape[1])
-
-
-def _power(largest):
-    return int(np.frexp(largest)[1])
 
 
 def _largest(X, units):

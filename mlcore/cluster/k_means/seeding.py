@@ -26,7 +26,7 @@ def k_means_plus_plus(X, weights, units, n_clusters, rng, sampler) -> np.ndarray
     X : (n, d) array or csr_array
     weights : (n,) float64
         Empty for ones.
-    units : Units
+    units : OriginAndUnit
     n_clusters : int
     rng : Generator or RandomState
     sampler : RowSampler

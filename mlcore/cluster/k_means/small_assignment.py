@@ -3,7 +3,7 @@
 import numpy as np
 
 from mlcore._ext.cluster.k_means import small_assignment as _ext
-from mlcore.cluster.k_means.origin_and_unit import Units
+from mlcore.cluster.k_means.origin_and_unit import OriginAndUnit
 
 
 def half_norms(centers) -> np.ndarray:
@@ -21,13 +21,13 @@ class SmallAssignment:
     X : (n, d) array
     weights : (n,) float64
         Empty for ones.
-    units : Units
+    units : OriginAndUnit
     n_clusters : int
     summed : bool
         False if only labels are wanted.
     """
 
-    def __init__(self, X, weights, units: Units, n_clusters: int, summed: bool = True):
+    def __init__(self, X, weights, units: OriginAndUnit, n_clusters: int, summed: bool = True):
         n, d = X.shape
         self.weights, self.labels = weights, np.full(n, -1, dtype=np.int32)
         self._X = units.place(X)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from mlcore._ext.cluster.k_means import sparse_assignment as _ext
-from mlcore.cluster.k_means.origin_and_unit import Units
+from mlcore.cluster.k_means.origin_and_unit import OriginAndUnit
 from mlcore.runtime.scratch import scratch_array
 from mlcore.runtime.threads import effective_threads, pieces
 
@@ -22,7 +22,7 @@ class SparseRows:
         Squared norms.
     """
 
-    def __init__(self, X, units: Units):
+    def __init__(self, X, units: OriginAndUnit):
         self.X = units.place(X) if units.power else X
         self.n, self.d = X.shape
         self.entries = self.X.indptr.astype(np.int64, copy=False), self.X.indices, self.X.data
@@ -62,7 +62,7 @@ class SparseAssignment:
     X : (n, d) CSR array
     weights : (n,) float64
         Empty for ones.
-    units : Units
+    units : OriginAndUnit
     n_clusters : int
     max_iter : int
         Most passes to expect; for one, no gaps are kept.
@@ -71,7 +71,7 @@ class SparseAssignment:
     """
 
     def __init__(
-        self, X, weights, units: Units, n_clusters: int, max_iter: int, summed: bool = True
+        self, X, weights, units: OriginAndUnit, n_clusters: int, max_iter: int, summed: bool = True
     ):
         self._rows = SparseRows(X, units)
         self.weights, self.units = weights, units

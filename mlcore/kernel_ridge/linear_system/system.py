@@ -13,7 +13,6 @@ from mlcore.checks.penalties import by_penalty
 from mlcore.kernel_ridge.linear_system.cholesky import Cholesky
 from mlcore.kernel_ridge.linear_system.partial_cholesky import LowRankInverse
 from mlcore.kernels.expansion import weighted
-from mlcore.kernels.gram_rows import gram
 from mlcore.kernels.kernel import Kernel, as_double
 from mlcore.kernels.kernel_rows import KernelRows
 from mlcore.numerics.conjugate_gradients import solve_columns
@@ -288,7 +287,7 @@ class RidgeSystem:
     ) -> None:
         rows = kernel.rows(as_double(samples), double=True)
         rows.warn_if_indefinite("they have no feature space, and K + alpha/w may be singular")
-        K = gram(rows) if stored else None
+        K = rows.gram() if stored else None
         given = np.zeros(y.shape[1]) if isinstance(alphas, str) else alphas
         units = RidgeUnits.of(float(np.abs(rows.diagonal).max()), weight, y, given)
         self.units, self.rounding = units, float(np.ldexp(rows.rounding, -units.kernel_power))
