@@ -137,6 +137,7 @@ class NystroemRidge(OnePass, RidgeModel):
     _units_: RowUnits
     _sums_: SpanSums
 
+    _kept = ("X_fit_",)
     start_rows = "sample"  # of which some are the centres
     _result, _Statistics = "dual_coef_", SpanSums
     _stored = {

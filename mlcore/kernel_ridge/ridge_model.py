@@ -117,13 +117,15 @@ class _Scale(NamedTuple):
 
 # Lines of the targets and weights, which models keep whose functions are of all samples.
 STORED_DATA = {"y_fit_": "float64 m | float64 m q", "sample_weight_": "float64 m"}
-_KEPT = ("X_fit_", "y_fit_", "sample_weight_")  # the data that a model keeps
 
 
 class RidgeModel(Regressor, KernelModel):
     """Base of models whose function is ``sum_i a_i k(x_i, x) + b``, by default over all samples."""
 
     _tags: ClassVar[dict[str, Any]] = {**KernelModel._tags, "target_tags.multi_output": True}
+
+    # Names of the data that a model keeps, from which later calls derive values.
+    _kept: ClassVar[tuple[str, ...]] = ("X_fit_", "y_fit_", "sample_weight_")
 
     dual_coef_: np.ndarray
     intercept_: float | np.ndarray
@@ -429,7 +431,7 @@ class RidgeModel(Regressor, KernelModel):
 
     @property
     def _derived(self):
-        arrays = [vars(self)[name] for name in _KEPT if name in vars(self)]
+        arrays = [getattr(self, name) for name in self._kept]
         return cached(self, arrays, (self._fitted_kernel, self.fit_intercept), _Derived)
 
     @property
@@ -444,7 +446,8 @@ class RidgeModel(Regressor, KernelModel):
 
     def _path(self, alphas=None):
         """Return a path for these alphas, by default those of the fit; the next call has it too."""
-        derived, last = self._derived, self._derived.path
+        derived = self._derived
+        last = derived.path
         count = len(np.unique(self.alpha_ if alphas is None else alphas))
         if last is None and alphas is None and self._too_large:
             system = self._system(stored=False)

@@ -438,3 +438,19 @@ def test_weights_of_one_sample_have_no_deviation_from_their_mean(solver):
         with pytest.raises(ValueError, match="return_std=True needs.*weights that sum to more tha"):
             model.predict(X, return_std=True)
         assert np.isfinite(model.predict(X)).all()
+
+
+@pytest.mark.parametrize("solver", ["cholesky", "cg"])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_reported_steps_end_at_the_objective(solver, fit_intercept):
+    rng = np.random.default_rng(0)
+    X, Y, w = rng.normal(size=(300, 3)), rng.normal(size=(300, 2)) + 5, rng.integers(1, 4, 300)
+    seen = []
+    model = KernelRidge(
+        0.1, kernel="rbf", solver=solver, fit_intercept=fit_intercept, tol=1e-8, random_state=0,
+        callback=lambda **step: seen.append(step),
+    ).fit(X, Y * 2.0**200, w)  # fmt: skip
+    assert [one["step"] for one in seen] == list(range(len(seen))) and len(seen) > model.n_iter_
+    assert_allclose(seen[-1]["objective"], model.objective_.sum(), rtol=1e-7)
+    assert seen[0]["change"] == 1.0 and seen[-1]["change"] <= 1e-8
+    assert callable(model.set_callbacks)
