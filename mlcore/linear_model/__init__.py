@@ -1,6 +1,7 @@
 """Linear models of classes and numbers."""
 
 from mlcore.linear_model.inference import Inference, LikelihoodRatio
+from mlcore.linear_model.logistic.evidence import LogisticVerification
 from mlcore.linear_model.logistic.logistic_regression import LogisticRegression
 from mlcore.linear_model.logistic.separation import SeparatedClasses
 from mlcore.linear_model.perceptron.kernel_perceptron import KernelPerceptron
@@ -16,6 +17,7 @@ __all__ = [
     "LinearInference",
     "LinearPath",
     "LinearRegression",
+    "LogisticVerification",
     "LogisticRegression",
     "Perceptron",
     "SeparatedClasses",

@@ -1,45 +1,12 @@
-"""Scores of samples under linear functions, and coefficients of these that are mostly 0."""
+"""Scores of samples under linear functions."""
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from scipy import sparse as sp
 
 from mlcore.checks.sparse import dense_if_full
 from mlcore.runtime.threads import pieces, single_threaded_blas
-
-
-class SparseCoefficients:
-    """Mixin of linear models whose ``coef_`` may be stored as its values that are not 0."""
-
-    coef_: Any
-    _stored = {"coef_": "float c' f | csr c' f"}
-
-    def sparsify(self) -> Self:
-        """Store ``coef_`` as a CSR array, which takes less memory if most values are 0.
-
-        Predictions are the same. Fits set a dense array again.
-
-        Returns
-        -------
-        self
-            This model.
-        """
-        self._check_fitted()
-        self._update_state({"coef_": sp.csr_array(self.coef_)})
-        return self
-
-    def densify(self) -> Self:
-        """Store ``coef_`` as an array, as fits do.
-
-        Returns
-        -------
-        self
-            This model.
-        """
-        self._check_fitted()
-        self._update_state({"coef_": as_dense(self.coef_)})
-        return self
 
 
 def as_dense(coef: Any) -> np.ndarray:

@@ -48,6 +48,7 @@ RESULTS = {
     "LikelihoodRatio": lambda: LinearRegression().fit(X, Y).inference().likelihood_ratio,
     "LinearInference": lambda: LinearRegression().fit(X, Y).inference(),
     "LinearPath": lambda: LinearRegression().fit(X, Y).path(np.logspace(-3, 3, 40)),
+    "LogisticVerification": lambda: LogisticRegression().fit(X, Y > 0).verify(X, Y > 0),
     "MaximumEntropy": lambda: maximum_entropy(X, np.zeros(12)),
     "MinCut": lambda: min_cut(K),
     "MixtureSelection": lambda: select_mixture(X[:, :2], n_components=[1, 2], random_state=0),
@@ -57,7 +58,6 @@ RESULTS = {
     "RidgePath": lambda: KernelRidge().fit(X, Y).path(np.logspace(-3, 3, 40)),
     "RidgeVerification": lambda: KernelRidge().fit(X, Y).verify(X, Y),
     "SequentialBayes": lambda: SequentialBayes(MANY),
-    "Verification": lambda: LogisticRegression().fit(X, Y > 0).verify(X, Y > 0),
 }
 OF_NO_RESULT = {  # what users subclass or annotate with, and parts of the results above
     "Bound",

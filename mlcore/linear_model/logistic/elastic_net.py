@@ -1,6 +1,7 @@
 """Objective of logistic regression with the penalty of the elastic net, and its duality gap."""
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -35,9 +36,9 @@ class ElasticNetObjective(Objective):
         """Return the objective of rows with some of the columns."""
         return ElasticNetObjective(rows, self._whole, self.l1_ratio)
 
-    def point(self, theta, sums):
-        """Return the objective that follows from sums at `theta`."""
-        point = super().point(theta, sums)
+    def at(self, theta: np.ndarray, **options: Any) -> Point:
+        """Return the objective at `theta`; options as those of `Objective.at`."""
+        point = super().at(theta, **options)
         with np.errstate(over="ignore"):
             return point._replace(value=point.value + float((self.lasso * np.abs(theta)).sum()))
 

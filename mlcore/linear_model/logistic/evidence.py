@@ -5,13 +5,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mlcore.estimator.printed import fields_as_table
 from mlcore.linear_model.logistic.elastic_net import ElasticNetObjective, elastic_net_gap
 from mlcore.linear_model.logistic.intercepts import (
     feasible_shares,
     relative_entropy,
     solved_intercepts,
 )
-from mlcore.linear_model.logistic.objective import NewtonSystem, Objective, Point
+from mlcore.linear_model.logistic.objective import NewtonSystem, Objective, Point, hessian_of
 from mlcore.linear_model.logistic.rounding import (
     ULP,
     error_of_gradient,
@@ -29,13 +30,13 @@ _UNPROVEN = 1e-2  # of P, beyond which a gap or bound on its excess proves nothi
 _LITTLE = 1e-9  # share of residuals, of which the effect is bounded, not computed
 
 
-class Evidence(NamedTuple):
+class LogisticVerification(NamedTuple):
     """Distance of a fitted logistic regression from the optimum on some data.
 
     The bounds hold for the coefficients as they are stored: what rounding may do to the gradients
     of float64 is in them.
 
-    Attributes
+    Parameters
     ----------
     objective : float
         P at the fitted parameters.
@@ -51,6 +52,15 @@ class Evidence(NamedTuple):
     excess_bound : float
         At least P less its minimum, by self-concordance, or the duality gap where that is smaller,
         and with ``l1_ratio > 0``; infinite if the decrement is too large to tell.
+
+    Examples
+    --------
+    >>> from mlcore.datasets import load_iris
+    >>> from mlcore.linear_model import LogisticRegression
+    >>> X, y = load_iris()
+    >>> verification = LogisticRegression().fit(X, y).verify(X, y)
+    >>> verification.duality_gap < 1e-6 * verification.objective
+    True
     """
 
     objective: float
@@ -58,6 +68,8 @@ class Evidence(NamedTuple):
     duality_gap: float
     newton_decrement: float
     excess_bound: float
+
+    __repr__ = fields_as_table
 
 
 def duality_gap(objective: Objective, point: Point, factor: float) -> tuple[float, float, Point]:
@@ -175,7 +187,7 @@ def rise_as_stored(objective: Objective, point: Point, factor: float) -> float:
         return factor * float(linear + 0.25 * (2 * moved) ** 2 + 0.5 * pull)
 
 
-def evidence(objective: Objective, theta: np.ndarray, factor: float) -> Evidence:
+def evidence(objective: Objective, theta: np.ndarray, factor: float) -> LogisticVerification:
     """Return the evidence at theta; P is `factor` times the objective."""
     small = theta.size <= LARGEST_SYSTEM
     point = objective.at(theta, hessian=small)
@@ -186,14 +198,14 @@ def evidence(objective: Objective, theta: np.ndarray, factor: float) -> Evidence
     norm = objective.gradient_norm(objective.subgradient(point))
     if isinstance(objective, ElasticNetObjective):
         decrement = math.sqrt(factor * promised_fall(objective, point))
-        return Evidence(value, norm, gap, decrement, gap)
+        return LogisticVerification(value, norm, gap, decrement, gap)
     with single_threaded_blas():
         if small:
             decrement, radius = _of_system(objective, point, factor)
         else:
             error = error_of_gradient(objective, theta)
             decrement, radius = bounds_by_products(objective, point, error, factor)
-    return Evidence(value, norm, gap, decrement, min(gap, excess(decrement, radius)))
+    return LogisticVerification(value, norm, gap, decrement, min(gap, excess(decrement, radius)))
 
 
 def is_proven(objective: Objective, point: Point, gap: float, factor: float) -> bool:
@@ -229,7 +241,7 @@ def _of_system(objective, point, factor):
     The latter is infinite where the Hessian is singular in float64 but not in truth.
     """
     rows = objective.rows
-    system = NewtonSystem(objective.hessian(point), rows.n_scores)
+    system = NewtonSystem(hessian_of(point, objective.penalty), rows.n_scores)
     gradient = point.gradient.ravel()
     inverse = system.solve(np.eye(gradient.size))
     decrement = math.sqrt(max(0.0, factor * float(gradient @ system.solve(gradient))))

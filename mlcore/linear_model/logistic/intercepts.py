@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import expit, log_expit, logsumexp
 
 from mlcore.linear_model.logistic.logistic_pass import LogisticRows
-from mlcore.linear_model.logistic.objective import NewtonSystem, Objective, Point
+from mlcore.linear_model.logistic.objective import NewtonSystem, Objective, Point, hessian_of
 from mlcore.linear_model.logistic.rounding import ULP, roundings_of_sum
 from mlcore.numerics.log_softmax import log_softmax
 
@@ -108,7 +108,7 @@ def _several(objective, point):
     for _ in range(_STEPS):
         if _is_solved(rows, point):
             break
-        system = NewtonSystem(objective.hessian(point), rows.n_scores)
+        system = NewtonSystem(hessian_of(point, objective.penalty), rows.n_scores)
         gradient = point.gradient.ravel()
         step = -system.solve(gradient)[:, None]
         error = np.full(len(step), ULP * roundings_of_sum(rows.n))

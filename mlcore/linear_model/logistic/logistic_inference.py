@@ -11,14 +11,17 @@ from mlcore.linear_model.inference import (
     plain,
     two_sided,
 )
+from mlcore.linear_model.logistic.evidence import rise_as_stored
 from mlcore.linear_model.logistic.intercepts import solved_intercepts
 from mlcore.linear_model.logistic.logistic_pass import LogisticRows
-from mlcore.linear_model.logistic.objective import NewtonSystem, Objective
+from mlcore.linear_model.logistic.objective import NewtonSystem, Objective, hessian_of
+from mlcore.linear_model.logistic.rounding import error_of_gradient, largest_terms
 from mlcore.linear_model.logistic.steps.newton import newton_steps
 from mlcore.runtime.threads import single_threaded_blas
 
 _ESTIMABLE = 1e-8  # part of a parameter outside of what the data determine
 _STEPS = 20
+_SAME = 1e-6  # relative difference of objectives, and gradient, that rows of another type may have
 
 
 def logistic_inference(model: Any, rows: LogisticRows, theta: np.ndarray) -> Inference:
@@ -28,7 +31,7 @@ def logistic_inference(model: Any, rows: LogisticRows, theta: np.ndarray) -> Inf
         point = _at_the_end(objective, theta)
         if point.sums.hessian is None:
             point = objective.at(point.theta, hessian=True)
-        system = NewtonSystem(objective.hessian(point), c)
+        system = NewtonSystem(hessian_of(point, objective.penalty), c)
         contrasts = _contrasts(rows)
         inverse = system.solve(np.ascontiguousarray(contrasts.T))
         covariance = contrasts @ inverse / rows.total
@@ -69,6 +72,33 @@ def logistic_inference(model: Any, rows: LogisticRows, theta: np.ndarray) -> Inf
         n_samples=rows.total,
         classes=tuple(map(str, model.classes_)),
     )
+
+
+def require_optimum(model: Any, objective: Objective, theta: np.ndarray) -> None:
+    """Refuse rows of which the fitted coefficients are not as near the optimum as the fit was.
+
+    Their gradient may be ten times that of the fit, and what rounding of coefficients and of
+    the rows' values does to it.
+    """
+    point, rows = objective.at(theta), objective.rows
+    norm = objective.gradient_norm(point.gradient)
+    left = vars(model).get("gradient_norm_", model.tol)
+    moved = np.finfo(model.coef_.dtype).eps * largest_terms(objective, theta)
+    off = error_of_gradient(objective, theta)
+    off += moved * np.hypot(objective.deviation, objective.mean)
+    varies = objective.deviation > 0
+    off = (off + np.abs(objective.mean) * off[:, -1:])[:, varies] / objective.deviation[varies]
+    allowed = 10 * left + _SAME + off.max()
+    known = vars(model).get("gradient_norm_") is not None
+    value, before = rows.total * point.value, model.objective_
+    rise = rise_as_stored(objective, point, rows.total)
+    same = not known or abs(value - before) <= _SAME * before + 2 * rise
+    if not (norm <= allowed and same):
+        raise ValueError(
+            f"{type(model).__name__}: inference needs the samples of the fit, with the same "
+            f"sample_weight and offset: at its coefficients their gradient is {norm:.2g}, and "
+            f"their objective {value:.6g}, but the fit ended at {left:.2g} and {before:.6g}."
+        )
 
 
 def _at_the_end(objective, theta):

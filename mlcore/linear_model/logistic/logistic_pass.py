@@ -7,6 +7,7 @@ import numpy as np
 from scipy import sparse as sp
 
 from mlcore._ext.linear_model import logistic_pass as _ext
+from mlcore.checks.stored import stored
 from mlcore.numerics.scatter import ROWS, has_zeros, origin_of, powers_of_two
 from mlcore.runtime.scratch import scratch_array
 from mlcore.runtime.threads import effective_threads, items_per_call
@@ -41,11 +42,13 @@ class LogisticSums(NamedTuple):
     n_wrong: int
 
 
+@stored(version=1)
 class Columns(NamedTuple):
     """Shift and scale of columns, see `LogisticRows`."""
 
     shift: np.ndarray
     scale: np.ndarray
+    _stored = {"shift": "float64 f", "scale": "float64 f"}
 
 
 class LogisticRows:
@@ -69,6 +72,8 @@ class LogisticRows:
         Parameters refer to ``(x - shift) * scale``: a point near the first rows, and powers of two
         near the deviation from it. Sparse rows are not shifted; rows of which a quarter of the
         values are not 0 are dense here.
+    columns : Columns
+        Both.
     """
 
     def __init__(
@@ -101,6 +106,7 @@ class LogisticRows:
             self.set_scale(first)
         else:
             self.shift, self.scale = like.shift, like.scale
+        self.columns = Columns(self.shift, self.scale)
         self._skip = not sp.issparse(X) and has_zeros(X, self.shift)
 
     def set_scale(self, X: Any) -> None:

@@ -1,27 +1,32 @@
 """Logistic regression of two or more classes."""
 
+import copy
 import math
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+from scipy import sparse as sp
 from scipy.special import expit, log_expit
 
-from mlcore.checks import as_class_weights, as_integer, as_real, require_random_state
+from mlcore.checks import as_class_weights, as_integer, as_real, as_weights
 from mlcore.checks.feature_names import column_names
 from mlcore.checks.parameters import as_bool, as_choice
+from mlcore.checks.stored import stored
 from mlcore.checks.targets import as_targets
-from mlcore.estimator.model import warn
+from mlcore.estimator.model import Classifier, Model, warn
 from mlcore.estimator.progress import CallbackSupport, Progress
-from mlcore.linear_model.linear_scores import SparseCoefficients, as_dense, linear_scores
-from mlcore.linear_model.logistic.diagnostics import LogisticDiagnostics
+from mlcore.linear_model.inference import Inference
+from mlcore.linear_model.linear_scores import as_dense, linear_scores
 from mlcore.linear_model.logistic.elastic_net import ElasticNetObjective
-from mlcore.linear_model.logistic.evidence import Evidence, evidence
-from mlcore.linear_model.logistic.logistic_blocks import LogisticBlocks
-from mlcore.linear_model.logistic.logistic_pass import LogisticRows
+from mlcore.linear_model.logistic.evidence import LARGEST_SYSTEM, LogisticVerification, evidence
+from mlcore.linear_model.logistic.logistic_inference import logistic_inference, require_optimum
+from mlcore.linear_model.logistic.logistic_pass import Columns, LogisticRows, LogisticSums
 from mlcore.linear_model.logistic.objective import Objective
-from mlcore.linear_model.logistic.separation import require_overlap
-from mlcore.linear_model.logistic.solution import Solution, solve
+from mlcore.linear_model.logistic.separation import require_overlap, separated
+from mlcore.linear_model.logistic.solution import Settings, solve
+from mlcore.linear_model.logistic.steps.from_sums import Line, Run, next_step
 from mlcore.numerics.log_softmax import log_softmax
+from mlcore.row_sums import RowSums
 
 _SOLVERS = ("auto", "newton", "lbfgs", "gradient")
 _PEERS = ("newton-cg", "newton-cholesky", "liblinear", "sag", "saga")  # scikit-learn's names
@@ -31,7 +36,24 @@ _WORDS = {
 }
 
 
-class LogisticRegression(CallbackSupport, SparseCoefficients, LogisticDiagnostics, LogisticBlocks):
+@stored(version=1)
+class TrainingRows(NamedTuple):
+    """The rows of a fit, as far as later calls need them.
+
+    Attributes
+    ----------
+    weight : float or None
+        Sum of their weights, by which `verify` and `inference` know them; None in files of 0.2.
+    has_offset : bool
+        True if they had offsets that are not 0.
+    """
+
+    weight: float | None
+    has_offset: bool
+    _stored = {"weight": "none | float", "has_offset": "bool"}
+
+
+class LogisticRegression(CallbackSupport, RowSums, Classifier, Model):
     r"""Classify by probabilities whose log odds are linear in the features.
 
     Minimises
@@ -70,8 +92,6 @@ class LogisticRegression(CallbackSupport, SparseCoefficients, LogisticDiagnostic
     warm_start : bool, default=False
         Start from the coefficients of the last fit, if it had the same classes and features and P
         is lower there than at coefficients of 0.
-    random_state : int, Generator, RandomState or None, default=None
-        Not used: no solver draws numbers.
     verbose : bool or int, default=False
         Print progress.
     callback : callable or None, default=None
@@ -160,10 +180,13 @@ class LogisticRegression(CallbackSupport, SparseCoefficients, LogisticDiagnostic
     gradient_norm_: float
     newton_decrement_: float
     duality_gap_: float
-    _has_offset_: bool  # true if the fit had offsets that are not 0
+    _run_: Run  # parameters in scaled columns, and the steps of a fit by sums
+    _solution_: TrainingRows
 
     _tags = {"input_tags.sparse": True}
     _stored = {
+        "coef_": "float c' f | csr c' f",
+        "intercept_": "float c'",
         "n_iter_": "int 1",
         "n_passes_": "float",
         "converged_": "bool",
@@ -172,10 +195,12 @@ class LogisticRegression(CallbackSupport, SparseCoefficients, LogisticDiagnostic
         "gradient_norm_": "float",
         "newton_decrement_": "float",
         "duality_gap_": "float",
-        "_has_offset_": "bool",
+        "_run_": Run,
+        "_solution_": TrainingRows,
     }
 
     _instead = {
+        "random_state": "drop it: nothing is drawn at random",
         "dual": "drop it: every solver shows its duality gap, in duality_gap_",
         "intercept_scaling": "drop it: intercepts are not penalised",
         "multi_class": "drop it: several classes are one softmax",
@@ -193,7 +218,6 @@ class LogisticRegression(CallbackSupport, SparseCoefficients, LogisticDiagnostic
         max_iter: int = 200,
         class_weight: dict | str | None = None,
         warm_start: bool = False,
-        random_state: Any = None,
         verbose: bool | int = False,
         callback: Any = None,
     ) -> None:
@@ -205,7 +229,6 @@ class LogisticRegression(CallbackSupport, SparseCoefficients, LogisticDiagnostic
         self.max_iter = max_iter
         self.class_weight = class_weight
         self.warm_start = warm_start
-        self.random_state = random_state
         self.verbose = verbose
         self.callback = callback
 
@@ -236,12 +259,65 @@ class LogisticRegression(CallbackSupport, SparseCoefficients, LogisticDiagnostic
             At ``C=inf`` for classes that a linear function separates: the error names its features,
             and holds the `verdict`, "complete" or "quasi-complete", and the `direction`.
         """
-        how = self._checked_parameters()
+        settings, owner = self._settings(), type(self).__name__
+        data, classes, with_offset = self._training_rows(X, y, sample_weight, offset, settings)
+        objective, factor = _scaled(data, settings)
+        start = self._start(data, classes)
+
+        def fitted(theta):
+            return {
+                "classes_": classes,
+                "n_features_in_": data.d,
+                "_solution_": TrainingRows(data.total, with_offset),
+            } | self._parameters(Run(theta, data.columns), data.X.dtype)
+
+        with Progress(settings.verbose, self.callback, owner, self) as progress:
+            solution = solve(objective, factor, start, settings, progress, fitted)
+        if settings.C == math.inf and settings.max_iter > 0:
+            require_overlap(objective, solution.theta, column_names(X), owner)
+        self._set_fitted(
+            X,
+            **fitted(solution.theta),
+            n_iter_=np.array([solution.n_iter], np.int32),
+            n_passes_=objective.n_passes,
+            converged_=solution.converged,
+            objective_=factor * solution.value,
+            objective_trace_=factor * np.array(solution.trace),
+            gradient_norm_=solution.gradient_norm,
+            newton_decrement_=math.sqrt(factor) * solution.decrement,
+            duality_gap_=solution.duality_gap,
+        )
+        if not solution.converged:
+            self._warn_of_end(solution, settings, factor)
+        return self
+
+    def _warn_of_end(self, solution, settings, factor):
+        """Warn of a fit that ended before its tolerance."""
+        why = (
+            f"No step lowers the objective, but it may be {solution.duality_gap:.2g} above its "
+            f"minimum, and is {factor * solution.value:.2g}: scale or centre the "
+            "features, or use a smaller C."
+        )
+        if solution.n_iter >= settings.max_iter:  # in words that users' filters of warnings know
+            words = _WORDS.get(self.solver, f"{self.solver} failed to converge")
+            why = (
+                f"{words.format(solution.n_iter)}. The max_iter was reached which means the coef_ "
+                "did not converge. Increase the number of iterations."
+            )
+        warn(
+            "ConvergenceWarning",
+            f"{type(self).__name__} ended after n_iter={solution.n_iter} iterations "
+            f"(max_iter={self.max_iter}), with a gradient of {solution.gradient_norm:.2g} and a "
+            f"Newton decrement of {solution.decrement:.2g} per unit of weight, both to be at most "
+            f"tol={self.tol:g}. {why}",
+        )
+
+    def _training_rows(self, X, y, sample_weight, offset, settings):
+        """Return the rows of positive weight, their classes, and True if they have offsets."""
         checked = self._check_X(X, reset=True)
         n = checked.shape[0]
         classes, codes, weight, rows = self._weighted_labels(y, sample_weight, n)
-        n_scores = 1 if len(classes) == 2 else len(classes)
-        offset = self._checked_offset(offset, n, n_scores)
+        offset = None if offset is None else self._checked_offset(offset, n, _n_scores(classes))
         with_offset = offset is not None and bool(offset.any())
         if len(rows) < n:
             checked, weight = checked[rows], weight[rows]
@@ -250,41 +326,10 @@ class LogisticRegression(CallbackSupport, SparseCoefficients, LogisticDiagnostic
         codes, classes, weight, checked, offset = self._present(
             codes, classes, weight, checked, offset
         )
-        n_scores = 1 if len(classes) == 2 else len(classes)
-        data = LogisticRows(checked, codes, weight, offset, n_scores, how["fit_intercept"])
-        objective, factor = _scaled(data, how)
-        start = self._start(data, classes)
-
-        def fitted(theta):
-            of_rows = {"classes_": classes, "n_features_in_": data.d, "_has_offset_": with_offset}
-            return of_rows | self._coefficients(theta, data, data.X.dtype)
-
-        with Progress(how["verbose"], self.callback, type(self).__name__, self) as progress:
-            found = solve(objective, factor, start, how, progress, fitted)
-        if how["C"] == math.inf and how["max_iter"] > 0:
-            require_overlap(objective, found.theta, column_names(X), type(self).__name__)
-        attributes = self._attributes(found, objective, factor, classes)
-        self._set_fitted(X, _has_offset_=with_offset, **attributes)
-        if not found.converged:
-            why = (
-                f"No step lowers the objective, but it may be {found.duality_gap:.2g} above its "
-                f"minimum, and is {factor * found.value:.2g}: scale or centre the "
-                "features, or use a smaller C."
-            )
-            if found.n_iter >= how["max_iter"]:  # in words that users' filters of warnings know
-                words = _WORDS.get(self.solver, f"{self.solver} failed to converge")
-                why = (
-                    f"{words.format(found.n_iter)}. The max_iter was reached which means the coef_ "
-                    "did not converge. Increase the number of iterations."
-                )
-            warn(
-                "ConvergenceWarning",
-                f"{type(self).__name__} ended after n_iter={found.n_iter} iterations "
-                f"(max_iter={self.max_iter}), with a gradient of {found.gradient_norm:.2g} and a "
-                f"Newton decrement of {found.decrement:.2g} per unit of weight, both to be at most "
-                f"tol={self.tol:g}. {why}",
-            )
-        return self
+        data = LogisticRows(
+            checked, codes, weight, offset, _n_scores(classes), settings.fit_intercept
+        )
+        return data, classes, with_offset
 
     def _present(self, codes, classes, weight, X, offset):
         """Leave out samples that class weights make absent."""
@@ -302,26 +347,6 @@ class LogisticRegression(CallbackSupport, SparseCoefficients, LogisticDiagnostic
             offset = np.ascontiguousarray(offset)
         return codes, classes[kept], weight[rows], X[rows], None if offset is None else offset[rows]
 
-    def _attributes(self, found: Solution, objective, factor, classes):
-        rows = objective.rows
-        return {
-            "classes_": classes,
-            **self._coefficients(found.theta, rows, rows.X.dtype),
-            "_columns_": (rows.shift, rows.scale),
-            "_weight_": rows.total,
-            "_line_": None,
-            "_gradient_": None,
-            "_pairs_": None,
-            "n_iter_": np.array([found.n_iter], np.int32),
-            "n_passes_": objective.n_passes,
-            "converged_": found.converged,
-            "objective_": factor * found.value,
-            "objective_trace_": factor * np.array(found.trace),
-            "gradient_norm_": found.gradient_norm,
-            "newton_decrement_": math.sqrt(factor) * found.decrement,
-            "duality_gap_": found.duality_gap,
-        }
-
     def _start(self, data, classes):
         """Return the parameters to start from, None if not from an earlier fit."""
         if not self.warm_start or not hasattr(self, "coef_"):
@@ -336,10 +361,21 @@ class LogisticRegression(CallbackSupport, SparseCoefficients, LogisticDiagnostic
         intercept = self.intercept_ + coef @ data.shift
         return np.ascontiguousarray(np.c_[coef / data.scale, intercept])
 
-    def _checked_parameters(self):
+    def _parameters(self, run, dtype):
+        """Return the attributes of the parameters of a run, in units of the data."""
+        theta, columns = run.theta, run.columns
+        with np.errstate(over="ignore", under="ignore"):
+            coef = theta[:, :-1] * columns.scale
+            intercept = theta[:, -1] - coef @ columns.shift
+            return {
+                "coef_": coef.astype(dtype),
+                "intercept_": intercept.astype(dtype),
+                "_run_": run,
+            }
+
+    def _settings(self) -> Settings:
         owner = type(self).__name__
         C = as_real(self.C, "C", owner=owner, above=0, allow_inf=True)
-        require_random_state(self.random_state, owner=owner)
         Progress(self.verbose, self.callback, owner)
         solver = as_choice(self.solver, "solver", (*_SOLVERS, *_PEERS), owner=owner)
         as_bool(self.warm_start, "warm_start", owner=owner)
@@ -349,15 +385,15 @@ class LogisticRegression(CallbackSupport, SparseCoefficients, LogisticDiagnostic
                 f"{owner}: solver={solver!r} takes l1_ratio=0 alone, not l1_ratio={l1_ratio:g}; "
                 "solver='auto' and 'newton' take any."
             )
-        return {
-            "C": C,
-            "l1_ratio": l1_ratio if C < math.inf else 0.0,
-            "fit_intercept": as_bool(self.fit_intercept, "fit_intercept", owner=owner),
-            "solver": "auto" if solver in _PEERS else solver,
-            "tol": as_real(self.tol, "tol", owner=owner, above=0),
-            "max_iter": as_integer(self.max_iter, "max_iter", owner=owner, at_least=0),
-            "verbose": self.verbose,
-        }
+        return Settings(
+            C=C,
+            l1_ratio=l1_ratio if C < math.inf else 0.0,
+            fit_intercept=as_bool(self.fit_intercept, "fit_intercept", owner=owner),
+            solver="auto" if solver in _PEERS else solver,
+            tol=as_real(self.tol, "tol", owner=owner, above=0),
+            max_iter=as_integer(self.max_iter, "max_iter", owner=owner, at_least=0),
+            verbose=self.verbose,
+        )
 
     def _checked_offset(self, offset, n, n_scores):
         if offset is None:
@@ -369,42 +405,6 @@ class LogisticRegression(CallbackSupport, SparseCoefficients, LogisticDiagnostic
             wanted = "(n_samples,)" if n_scores == 1 else f"(n_samples, {n_scores})"
             raise ValueError(f"offset has {offset.shape[1]} columns, but must have shape {wanted}.")
         return np.ascontiguousarray(offset)
-
-    def verify(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> Evidence:
-        """Return how far the fitted parameters are from the optimum on these data, in float64.
-
-        Parameters
-        ----------
-        X : array-like or sparse of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-            Labels of the classes of the fit.
-        sample_weight : array-like of shape (n_samples,), optional
-        offset : array-like of shape (n_samples,) or (n_samples, n_classes), optional
-
-        Returns
-        -------
-        evidence : Evidence
-            Objective, gap, gradient and decrement.
-
-        Raises
-        ------
-        ValueError
-            For data of another total weight than those of the fit.
-
-        Examples
-        --------
-        >>> from mlcore.datasets import load_iris
-        >>> from mlcore.linear_model import LogisticRegression
-        >>> X, y = load_iris()
-        >>> model = LogisticRegression().fit(X, y)
-        >>> model.verify(X, y).excess_bound < 1e-6
-        True
-        """
-        data = self._later_rows(X, y, sample_weight, offset, "verify")
-        if offset is None:
-            self._warn_of_missing_offset()
-        objective, factor = _scaled(data, self._checked_parameters())
-        return evidence(objective, self._theta(data), factor)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> float:
         """Return the accuracy: the (weighted) share of samples whose label `predict` gives.
@@ -430,7 +430,7 @@ class LogisticRegression(CallbackSupport, SparseCoefficients, LogisticDiagnostic
         return self._accuracy(self.predict(X, offset=offset), y, sample_weight)
 
     def decision_function(self, X: Any, *, offset: Any = None) -> np.ndarray:
-        """Return the scores, (n_samples,) for two classes, else.
+        """Return the scores: (n_samples,) for two classes, (n_samples, n_classes) for more.
 
         For two classes they are log odds of the second.
 
@@ -514,17 +514,324 @@ class LogisticRegression(CallbackSupport, SparseCoefficients, LogisticDiagnostic
         return scores
 
     def _warn_of_missing_offset(self):
-        if vars(self).get("_has_offset_"):
+        if self._solution_.has_offset:
             warn(
                 "UserWarning",
                 f"{type(self).__name__} was fitted with an offset, but these samples have none: "
                 "scores are as if it were 0. Give offset=, of zeros if that is meant.",
             )
 
+    def sparsify(self) -> Self:
+        """Store ``coef_`` as a CSR array, which takes less memory if most values are 0.
 
-def _scaled(data, how):
+        Predictions are the same. Fits set a dense array again.
+
+        Returns
+        -------
+        self
+            This model.
+        """
+        self._check_fitted()
+        self._update_state({"coef_": sp.csr_array(self.coef_)})
+        return self
+
+    def densify(self) -> Self:
+        """Store ``coef_`` as an array, as fits do.
+
+        Returns
+        -------
+        self
+            This model.
+        """
+        self._check_fitted()
+        self._update_state({"coef_": as_dense(self.coef_)})
+        return self
+
+    # ---- evidence, from the rows of the fit
+
+    def verify(
+        self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None
+    ) -> LogisticVerification:
+        """Return how far the fitted parameters are from the optimum on these data, in float64.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Labels of the classes of the fit.
+        sample_weight : array-like of shape (n_samples,), optional
+        offset : array-like of shape (n_samples,) or (n_samples, n_classes), optional
+
+        Returns
+        -------
+        verification : LogisticVerification
+            Objective, gap, gradient and decrement.
+
+        Raises
+        ------
+        ValueError
+            For data of another total weight than those of the fit.
+
+        Examples
+        --------
+        >>> from mlcore.datasets import load_iris
+        >>> from mlcore.linear_model import LogisticRegression
+        >>> X, y = load_iris()
+        >>> model = LogisticRegression().fit(X, y)
+        >>> model.verify(X, y).excess_bound < 1e-6
+        True
+        """
+        settings = self._settings()
+        data = self._rows_of_fit(X, y, sample_weight, offset, settings, "verify")
+        if offset is None:
+            self._warn_of_missing_offset()
+        objective, factor = _scaled(data, settings)
+        return evidence(objective, self._theta(data), factor)
+
+    def inference(
+        self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None
+    ) -> Inference:
+        """Return standard errors, tests and intervals of the coefficients of maximum likelihood.
+
+        Newton's method goes on from the fitted coefficients to the rounding of float64. With more
+        than two classes parameters are those of each class less those of the first.
+
+        Parameters
+        ----------
+        X, y, sample_weight, offset : as in `fit`
+            The samples of the fit.
+
+        Returns
+        -------
+        inference : Inference
+            Of all coefficients.
+
+        Raises
+        ------
+        ValueError
+            For a finite C: penalised estimates have no Wald test; for class weights, which are no
+            copies of samples; for other samples, weights or offsets than those of the fit.
+        """
+        settings, owner = self._settings(), type(self).__name__
+        if settings.C < math.inf:
+            raise ValueError(
+                f"{owner}: inference needs C=inf, not C={settings.C:g}: penalised estimates are "
+                "biased, and have no Wald test."
+            )
+        if self.class_weight is not None:
+            raise ValueError(
+                f"{owner}: inference needs class_weight=None, not {self.class_weight!r}: such "
+                "weights are no copies of samples, of which errors would be. Give the numbers of "
+                "copies as sample_weight."
+            )
+        data = self._rows_of_fit(X, y, sample_weight, offset, settings, "inference")
+        theta = self._theta(data)
+        require_optimum(self, Objective(data, 0.0), theta)
+        return logistic_inference(self, data, theta)
+
+    def _rows_of_fit(self, X, y, sample_weight, offset, settings, method):
+        """Return the checked rows of a later call, of the same weight as those of the fit."""
+        X = self._check_X(X, reset=False)
+        n, n_scores = X.shape[0], self.coef_.shape[0]
+        codes = self._known_codes(y, n)
+        offset = self._checked_offset(offset, n, n_scores)
+        _, _, weight, rows = self._weighted_labels(y, sample_weight, n)
+        weight = weight * as_class_weights(self.class_weight, self.classes_, codes, weight)[codes]
+        rows = np.flatnonzero(weight)
+        if len(rows) < n:
+            X, weight, codes = X[rows], weight[rows], codes[rows]
+            offset = None if offset is None else offset[rows]
+        data = LogisticRows(X, codes, weight, offset, n_scores, settings.fit_intercept)
+        total = self._solution_.weight
+        if total is not None and not np.isclose(data.total, total, rtol=1e-9, atol=0):
+            raise ValueError(
+                f"{type(self).__name__}: {method} needs the samples of the fit, with the same "
+                f"sample_weight: their weight is {total:g}, not {data.total:g}."
+            )
+        return data
+
+    # ---- a fit by sums over rows
+
+    def begin(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Set classes, shift and scale from `X` and `y`, and the coefficients to 0.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+            This model.
+
+        Raises
+        ------
+        ValueError
+            If a class of the data is not among those of `y`: later blocks are of these classes.
+        """
+        settings = self._settings()
+        if self.class_weight is not None and not isinstance(self.class_weight, dict):
+            raise ValueError(
+                f"class_weight={self.class_weight!r} needs all rows at once: give blocks a dict."
+            )
+        if settings.l1_ratio > 0:
+            raise ValueError(
+                f"l1_ratio={self.l1_ratio:g} needs all rows at once: blocks take l1_ratio=0."
+            )
+        checked = self._check_X(X, reset=True)
+        n, d = checked.shape
+        classes, _, weight, _ = self._weighted_labels(y, sample_weight, n)
+        n_scores = _n_scores(classes)
+        codes = np.zeros(n, int)
+        rows = LogisticRows(checked, codes, weight, None, n_scores, settings.fit_intercept)
+        self._set_fitted(
+            X,
+            classes_=classes,
+            n_iter_=np.zeros(1, np.int32),
+            converged_=False,
+            objective_trace_=np.empty(0),
+            _solution_=TrainingRows(None, False),
+            **self._parameters(Run(np.zeros((n_scores, d + 1)), rows.columns), checked.dtype),
+        )
+        return self
+
+    def partial_statistics(self, X: Any, y: Any = None, sample_weight: Any = None) -> LogisticSums:
+        """Return weight, loss, gradient and Hessian of these rows at the present coefficients.
+
+        There is no Hessian of more than 2000 parameters.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        statistics : LogisticSums
+            Sums over these rows.
+        """
+        settings = self._settings()
+        X = self._check_X(X, reset=False, like=getattr(self, "coef_", None))
+        theta, columns = self._run_.theta, self._run_.columns
+        codes = self._known_codes(y, X.shape[0])
+        weight = as_weights(sample_weight, X.shape[0])
+        weight = weight * as_class_weights(self.class_weight, self.classes_, codes, weight)[codes]
+        rows = LogisticRows(X, codes, weight, None, len(theta), settings.fit_intercept, columns)
+        return rows.sums(theta, hessian=theta.size <= LARGEST_SYSTEM)
+
+    def merge(self, a: LogisticSums, b: LogisticSums) -> LogisticSums:
+        """Return the sums over the rows of both.
+
+        Parameters
+        ----------
+        a, b : LogisticSums
+            Sums over different rows.
+
+        Returns
+        -------
+        statistics : LogisticSums
+            Their sums.
+        """
+        if a.gradient.shape != b.gradient.shape:
+            raise ValueError(
+                f"statistics of shapes {a.gradient.shape} and {b.gradient.shape} cannot be merged: "
+                "they come from different models."
+            )
+        sums = (None if one is None else one + other for one, other in zip(a, b, strict=True))
+        return LogisticSums(*sums)
+
+    def update(self, statistics: LogisticSums) -> Self:
+        """Take a step of Newton's method, or halve the last one if it was too long.
+
+        With more than 2000 parameters it is a step of L-BFGS, and the decrement its estimate.
+        `converged_` tells when the decrement is at most `tol`; the step that follows is taken.
+
+        Parameters
+        ----------
+        statistics : LogisticSums
+            Sums over all rows.
+
+        Returns
+        -------
+        self
+            This model.
+
+        Raises
+        ------
+        SeparatedClasses
+            Without penalty, once the coefficients give all rows their classes.
+
+        Warns
+        -----
+        ConvergenceWarning
+            Without penalty, if the decrement is at most `tol` but falls by a constant factor, not
+            by its square: as it does if some rows are separated from the others, which sums cannot
+            prove. `converged_` is then False; `fit` to all rows decides.
+        """
+        settings, owner = self._settings(), type(self).__name__
+        self._check_fitted()
+        run, total = self._run_, statistics.weight
+        if settings.C == math.inf and statistics.n_wrong == 0:
+            names = getattr(self, "feature_names_in_", None)
+            u = run.theta / np.abs(run.theta).max()
+            raise separated("complete", u, run.columns, names, owner)
+        step = next_step(run, statistics, settings.C)
+        if isinstance(step, Run):
+            self._update_state(self._parameters(step, self.coef_.dtype))
+            return self
+        factor = total * (1.0 if settings.C == math.inf else settings.C)
+        trace = np.append(self.objective_trace_, factor * step.value)
+        small, endless = step.decrement <= settings.tol, step.run.line.endless
+        state = {
+            "n_iter_": np.array([len(trace) - 1], np.int32),
+            "objective_trace_": trace,
+            "objective_": factor * step.value,
+            "newton_decrement_": math.sqrt(factor) * step.decrement,
+            "converged_": bool(small and not endless),
+            "_solution_": self._solution_._replace(weight=total),
+        }
+        self._update_state(state | self._parameters(step.run, self.coef_.dtype))
+        if endless and small:
+            warn(
+                "ConvergenceWarning",
+                f"{owner}: the Newton decrement of {step.decrement:.2g} per unit of weight"
+                f" is at most tol={settings.tol:g}, but falls by a constant factor: it seems that "
+                "the classes are separated in part, and coefficients grow without end. Use a finite"
+                " C, or fit all rows at once, which decides.",
+            )
+        return self
+
+    def for_workers(self) -> Self:
+        """Return the model that workers need for sums: without what stays in this process.
+
+        Returns
+        -------
+        model
+            A copy without its callback, and without what only `update` reads.
+        """
+        model = copy.copy(self)
+        model.callback, model._run_ = None, self._run_.for_sums()
+        return model
+
+    def _from_older_state(self, state):
+        state = {name: value for name, value in state.items() if name != "random_state"}  # 0.2
+        if "_theta_" in state:
+            columns = Columns(*state.pop("_columns_"))
+            line, gradient = state.pop("_line_", None), state.pop("_gradient_", None)
+            if line is not None:
+                start, value, direction, slope, length, endless = line
+                line = Line(start, value, gradient, direction, slope, length, endless)
+            state["_run_"] = Run(state.pop("_theta_"), columns, line, state.pop("_pairs_", None))
+            state["_solution_"] = TrainingRows(None, False)
+        return super()._from_older_state(state)
+
+
+def _scaled(data, settings):
     """Return the objective per unit of weight, and the factor that makes it P."""
-    C, l1_ratio = how["C"], how["l1_ratio"]
+    C, l1_ratio = settings.C, settings.l1_ratio
     with np.errstate(over="ignore", under="ignore"):
         factor = data.total * (C if C < math.inf else 1.0)
         strength = 0.0 if C == math.inf else 1 / C / data.total
@@ -532,3 +839,8 @@ def _scaled(data, how):
     if l1_ratio > 0:
         return ElasticNetObjective(data, strength, l1_ratio), factor
     return Objective(data, strength), factor
+
+
+def _n_scores(classes):
+    """Return the number of scores: 1 for two classes."""
+    return 1 if len(classes) == 2 else len(classes)

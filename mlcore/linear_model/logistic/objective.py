@@ -29,67 +29,69 @@ class Point(NamedTuple):
     sums: LogisticSums
 
 
-class Penalised:
-    """Mean loss + ``1/2 sum_j penalty_j theta_j^2``, from sums over rows.
+def penalties(scale: np.ndarray, strength: float) -> np.ndarray:
+    """Return the penalties of the parameters of a score, (d + 1,): 0 for the intercept.
+
+    They are factors of ``theta_j^2 / 2``, in columns scaled by `scale` (d,); `strength` is
+    1 / (C times the weight of all rows), 0 without penalty.
+    """
+    penalty = np.zeros(len(scale))
+    if strength > 0:
+        with np.errstate(over="ignore", under="ignore"):
+            penalty = np.minimum(strength * scale**2, 1e300)
+    return np.append(penalty, 0.0)
+
+
+def penalised_point(theta: np.ndarray, sums: LogisticSums, penalty: np.ndarray) -> Point:
+    """Return the mean loss + ``1/2 sum_j penalty_j theta_j^2``, from sums at `theta`."""
+    with np.errstate(over="ignore"):
+        pull = penalty * theta
+        value = sums.loss / sums.weight + 0.5 * float((pull * theta).sum())
+    gradient = sums.gradient / sums.weight + pull
+    return Point(theta, value, gradient, sums)
+
+
+def hessian_of(point: Point, penalty: np.ndarray) -> np.ndarray:
+    """Return the Hessian at a point with sums of it, (n_scores (d + 1), same)."""
+    pairs, c = point.sums.hessian / point.sums.weight, len(point.theta)
+    D = pairs.shape[-1]
+    H = np.zeros((c, D, c, D))
+    if c == 1:
+        H[0, :, 0] = pairs[0]
+    else:
+        for (a, b), block in zip(_pairs(c), pairs, strict=True):
+            H[a, :, b] -= block
+            H[b, :, a] -= block
+            H[a, :, a] += block
+            H[b, :, b] += block
+    each = np.arange(D)
+    for k in range(c):
+        H[k, each, k, each] += penalty
+    return H.reshape(c * D, c * D)
+
+
+class Objective:
+    """Mean loss of rows in memory + ``1/2 sum_j penalty_j theta_j^2``.
 
     Parameters
     ----------
-    scale : (d,) float64
-        Of the columns, see `LogisticRows`.
+    rows : LogisticRows
     strength : float
         1 / (C times the weight of all rows), 0 without penalty.
     """
 
-    def __init__(self, scale: np.ndarray, strength: float) -> None:
-        self.strength = strength
-        penalty = np.zeros(len(scale))
-        if strength > 0:
-            with np.errstate(over="ignore", under="ignore"):
-                penalty = np.minimum(strength * scale**2, 1e300)
-        self.penalty = np.append(penalty, 0.0)
-
-    def point(self, theta: np.ndarray, sums: LogisticSums) -> Point:
-        """Return the objective that follows from sums at `theta`."""
-        with np.errstate(over="ignore"):
-            pull = self.penalty * theta
-            value = sums.loss / sums.weight + 0.5 * float((pull * theta).sum())
-        gradient = sums.gradient / sums.weight + pull
-        return Point(theta, value, gradient, sums)
-
-    def subgradient(self, point: Point) -> np.ndarray:
-        """Return what is 0 at the minimum, (n_scores, d + 1)."""
-        return point.gradient
-
-    def hessian(self, point: Point) -> np.ndarray:
-        """Return the Hessian of a point with sums of it, (n_scores (d + 1), same)."""
-        pairs, c = point.sums.hessian / point.sums.weight, len(point.theta)
-        D = pairs.shape[-1]
-        H = np.zeros((c, D, c, D))
-        if c == 1:
-            H[0, :, 0] = pairs[0]
-        else:
-            for (a, b), block in zip(_pairs(c), pairs, strict=True):
-                H[a, :, b] -= block
-                H[b, :, a] -= block
-                H[a, :, a] += block
-                H[b, :, b] += block
-        each = np.arange(D)
-        for k in range(c):
-            H[k, each, k, each] += self.penalty
-        return H.reshape(c * D, c * D)
-
-
-class Objective(Penalised):
-    """The same of rows in memory."""
-
     l1_ratio = 0.0  # share of absolute values in the penalty
 
     def __init__(self, rows: LogisticRows, strength: float) -> None:
-        super().__init__(rows.scale, strength)
-        self.rows = rows
+        self.rows, self.strength = rows, strength
+        self.penalty = penalties(rows.scale, strength)
         self.n_passes = 0.0
         self._scores = self._scored = None
         self.mean = self.deviation = None
+
+    def subgradient(self, point: Point) -> np.ndarray:
+        """Return the subgradient of least norm, 0 at the minimum, (n_scores, d + 1)."""
+        return point.gradient
 
     def measure(self) -> None:
         """Compute means and root mean squares of the columns, if not yet known."""
@@ -127,7 +129,7 @@ class Objective(Penalised):
         self.n_passes += 1 / stride
         if moments is not None:
             self._set_moments(moments)
-        return self.point(theta, sums)
+        return penalised_point(theta, sums, self.penalty)
 
     def scores(self, theta: np.ndarray) -> np.ndarray:
         """Return the scores of all rows at `theta`, without a pass if the last one was there."""

@@ -11,7 +11,7 @@ from mlcore.linear_model.logistic.elastic_net import ElasticNetObjective
 from mlcore.linear_model.logistic.evidence import duality_gap, is_proven, rise_as_stored
 from mlcore.linear_model.logistic.intercepts import start_of
 from mlcore.linear_model.logistic.logistic_pass import NEWTON
-from mlcore.linear_model.logistic.objective import NewtonSystem, Objective
+from mlcore.linear_model.logistic.objective import NewtonSystem, Objective, hessian_of
 from mlcore.linear_model.logistic.sample_span import in_span
 from mlcore.linear_model.logistic.steps.damped_newton import damped_steps, is_small
 from mlcore.linear_model.logistic.steps.lbfgs import (
@@ -33,8 +33,33 @@ _LEAST = 1e-10  # such an excess below which `tol` alone ends the fit
 _GAP = 1e-2  # times tol: relative gap at which the fit of an elastic net ends
 
 
+class Settings(NamedTuple):
+    """Checked parameters of a `LogisticRegression`.
+
+    Attributes
+    ----------
+    C : float
+        Infinite without penalty; `l1_ratio` is 0 then.
+    l1_ratio : float
+    fit_intercept : bool
+    solver : str
+        "auto", "newton", "lbfgs" or "gradient".
+    tol : float
+    max_iter : int
+    verbose : bool or int
+    """
+
+    C: float
+    l1_ratio: float
+    fit_intercept: bool
+    solver: str
+    tol: float
+    max_iter: int
+    verbose: bool | int
+
+
 class Solution(NamedTuple):
-    """Minimum of an objective, with what shows how near it is."""
+    """Minimum of an objective, with what shows settings near it is."""
 
     theta: np.ndarray
     value: float
@@ -50,7 +75,7 @@ def solve(
     objective: Objective,
     factor: float,
     theta: np.ndarray | None,
-    how: dict[str, Any],
+    settings: Settings,
     progress: Progress,
     fitted: Callable[[np.ndarray], dict[str, Any]],
 ) -> Solution:
@@ -61,10 +86,10 @@ def solve(
     """
     with single_threaded_blas(), np.errstate(under="ignore"):
         span = None
-        if theta is None and how["solver"] == "auto" and not _is_newton(objective, "auto"):
+        if theta is None and settings.solver == "auto" and not _is_newton(objective, "auto"):
             span = in_span(objective)
         point, decrement, trace, converged = _descend(
-            objective, span, factor, theta, how, progress, fitted
+            objective, span, factor, theta, settings, progress, fitted
         )
         point, theta, gap = _end(objective, point, factor, converged)
         converged = converged and is_proven(objective, point, gap, factor)
@@ -89,13 +114,13 @@ def _end(objective, point, factor, converged):
     return point, theta, gap
 
 
-def _descend(objective, span, factor, theta, how, progress, fitted):
+def _descend(objective, span, factor, theta, settings, progress, fitted):
     """Return the last point, its decrement, the trace, and if the fit has converged."""
     inner = objective if span is None else span.objective
-    exact, tol, trace = _is_newton(inner, how["solver"]), how["tol"], []
+    exact, tol, trace = _is_newton(inner, settings.solver), settings.tol, []
     bound, converged = tol, False
     excess = max(_EXCESS * tol * (1 if exact else _ESTIMATED), _LEAST)
-    for step in _steps(inner, theta, how):
+    for step in _steps(inner, theta, settings):
         point, decrement, _ = step
         norm = inner.gradient_norm(inner.subgradient(point))
         trace.append(point.value)
@@ -117,7 +142,7 @@ def _descend(objective, span, factor, theta, how, progress, fitted):
             return fitted(_end(objective, last, factor, is_minimum)[1])
 
         progress.step(len(trace) - 1, objective=value, change=norm, fitted=fitted_now)
-        if converged or len(trace) > how["max_iter"]:
+        if converged or len(trace) > settings.max_iter:
             break
     else:  # no step lowers the objective, though estimates of the decrement are larger than that
         is_minimum = is_minimum or (norm <= tol and decrement <= tol)
@@ -127,24 +152,26 @@ def _descend(objective, span, factor, theta, how, progress, fitted):
     return point, decrement, trace, is_minimum
 
 
-def _steps(objective, theta, how):
+def _steps(objective, theta, settings):
     """Return the steps from theta; from the start of all fits if there is none or that is lower."""
     start, value = start_of(objective)
     if theta is not None:
-        steps = _steps_from(objective, theta, how)
+        steps = _steps_from(objective, theta, settings)
         first = next(steps, None)
         if first is not None and first.point.value <= value:
             return itertools.chain([first], steps)
-    elif how["max_iter"] > 0 and _is_newton(objective, how["solver"]) and not objective.l1_ratio:
+    elif (
+        objective.l1_ratio == 0 and settings.max_iter > 0 and _is_newton(objective, settings.solver)
+    ):
         start = first_point(objective, start)
-    return _steps_from(objective, start, how)
+    return _steps_from(objective, start, settings)
 
 
-def _steps_from(objective, theta, how):
+def _steps_from(objective, theta, settings):
     if isinstance(objective, ElasticNetObjective):
         return proximal_newton_steps(objective, theta)
-    if not _is_newton(objective, how["solver"]):
-        return _quasi_newton(objective, theta, how["solver"])
+    if not _is_newton(objective, settings.solver):
+        return _quasi_newton(objective, theta, settings.solver)
     require_memory(theta.size, theta.size, 32, what="the Hessian", instead="use solver='lbfgs'")
     return newton_steps(objective, theta)
 
@@ -180,7 +207,7 @@ def _least_norm(objective, point):
         return point
     if point.sums.hessian is None:
         point = objective.at(point.theta, hessian=True)
-    null = NewtonSystem(objective.hessian(point), rows.n_scores).null_space()
+    null = NewtonSystem(hessian_of(point, objective.penalty), rows.n_scores).null_space()
     if null.shape[1] == 0:
         return point
     null = null.reshape(rows.n_scores, rows.d + 1, -1)

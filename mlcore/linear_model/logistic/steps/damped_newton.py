@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from scipy.special import expit
 
-from mlcore.linear_model.logistic.logistic_pass import Columns, LogisticRows
+from mlcore.linear_model.logistic.logistic_pass import LogisticRows
 from mlcore.linear_model.logistic.objective import Objective, Point
 from mlcore.linear_model.logistic.steps.hessian_products import Products
 from mlcore.linear_model.logistic.steps.lbfgs import Metric, inverse_of
@@ -97,7 +97,7 @@ def _blocks(objective, point):
     """Return for each score the mean of ``p (1 - p) x x'``, over the rows of the largest."""
     rows, scores = objective.rows, objective.scores(point.theta)
     p = expit(scores) if scores.shape[1] == 1 else np.exp(log_softmax(scores))
-    like = Columns(rows.shift, rows.scale)
+    like = rows.columns
     blocks = []
     for variance in (p * (1 - p)).T:
         weight = rows.weight * variance

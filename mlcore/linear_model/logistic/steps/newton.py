@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mlcore.linear_model.logistic.objective import NewtonSystem, Objective, Point
+from mlcore.linear_model.logistic.objective import NewtonSystem, Objective, Point, hessian_of
 from mlcore.linear_model.logistic.rounding import error_of_gradient
 
 _STRIDES = 32, 8, 2  # every so many blocks of rows are the parts to start from
@@ -63,7 +63,7 @@ def newton_steps(objective: Objective, theta: np.ndarray, stride: int = 1) -> It
             if not keep:
                 point = objective.at(point.theta, hessian=True, stride=stride)
         if not keep:
-            system = NewtonSystem(objective.hessian(point), rows.n_scores)
+            system = NewtonSystem(hessian_of(point, objective.penalty), rows.n_scores)
             direction = -system.solve(gradient)
         slope = float(gradient @ direction)
         decrement = float(np.sqrt(max(0.0, -slope)))

@@ -22,7 +22,7 @@ from scipy import sparse as sp
 from mlcore._ext.linear_model import proximal_newton as _ext
 from mlcore.linear_model.logistic.elastic_net import ElasticNetObjective
 from mlcore.linear_model.logistic.logistic_pass import Columns, LogisticRows
-from mlcore.linear_model.logistic.objective import Point
+from mlcore.linear_model.logistic.objective import Point, hessian_of
 from mlcore.linear_model.logistic.steps.newton import ROUNDING, Step, search
 from mlcore.numerics.scatter import row_blocks
 from mlcore.runtime.memory import require_memory
@@ -101,7 +101,7 @@ def _step(objective, point):
     """
     theta, g = point.theta, point.gradient
     c, D = theta.shape
-    H = objective.hessian(point).reshape(c, D, c, D)
+    H = hessian_of(point, objective.penalty).reshape(c, D, c, D)
     if c > 1:  # equal changes of all intercepts change nothing
         H[:, -1, :, -1] += H[:, -1, :, -1].trace() / c**2
     others = np.ascontiguousarray(H[:, :-1, :, :-1].reshape(c * (D - 1), -1))
