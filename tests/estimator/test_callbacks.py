@@ -24,7 +24,7 @@ from mlcore.cluster import (
     SpectralClustering,
 )
 from mlcore.decomposition import PCA
-from mlcore.linear_model import LogisticRegression
+from mlcore.linear_model import KernelPerceptron, LogisticRegression, Perceptron
 from mlcore.mixture import PLSA, BernoulliMixture, GaussianMixture
 from mlcore.svm import SVC, SVCCV, SVR, OneClassSVM
 
@@ -68,6 +68,8 @@ MODELS = [
     SpectralClustering(2, random_state=0),
     LogisticRegression(),
     LogisticRegression(l1_ratio=1.0),
+    KernelPerceptron(average=True),
+    Perceptron(max_iter=5),
     PLSA(2, random_state=0),
     BernoulliMixture(2, binarize=0.7, random_state=0),
     GaussianMixture(2, random_state=0),

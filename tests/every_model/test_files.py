@@ -392,7 +392,7 @@ WRONG_VALUES = {
     "tree": ("AgglomerativeClustering", "children_", last(3), "no tree"),
     "links": ("AgglomerativeClustering", "linkage_matrix_", lambda Z: Z[:, [1, 0, 2, 3]], "tree"),
     "merged before": ("AgglomerativeClustering", "children_", lambda c: c[::-1].copy(), "no tree"),
-    "seen samples": ("KernelPerceptron", "_n_seen_", lambda n: 3, "from 0 to 2"),
+    "seen samples": ("KernelPerceptron", "_run_", lambda r: r._replace(n_seen=3), "from 0 to 2"),
     "edges": ("Discretizer", "edges_", lambda e: [e[0][::-1].copy(), *e[1:]], "increasing"),
     "NaN edges": ("Discretizer", "edges_", lambda e: [last(np.nan)(e[0]), *e[1:]], "increasing"),
     "bins": ("Discretizer", "n_bins_", last(9), "numbers of intervals"),

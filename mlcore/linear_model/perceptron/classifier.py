@@ -15,6 +15,7 @@ from mlcore.checks import (
     require_random_state,
 )
 from mlcore.estimator.model import Classifier
+from mlcore.estimator.progress import CallbackSupport, Progress
 from mlcore.linear_model.perceptron.mistakes import mistake_bound
 
 _PATIENCE = 5  # epochs without an improvement by tol, after which a fit stops
@@ -31,15 +32,16 @@ class Settings(NamedTuple):
     shuffle: bool
     fit_intercept: bool
     average: bool
+    progress: Progress
 
 
-class PerceptronClassifier(Classifier):
+class PerceptronClassifier(CallbackSupport, Classifier):
     """Mixin of perceptrons: a model lists it before its other base.
 
-    A model defines ``_rounds(samples, codes, n_classes, settings, state)``, an object that plays
-    rounds after those whose attributes `state` has: `epoch`, `margins`, `error`, `averages`,
-    `radius`, `counts` and `attributes`; ``_checked_later(X)``; and ``_scores(X)``, the scores (n,
-    n_scores) of checked samples.
+    A model defines ``_rounds(samples, codes, n_classes, settings, earlier)``, an object that plays
+    rounds after those of `earlier`, the model itself or None: `epoch`, `margins`, `error`,
+    `averages`, `radius`, `counts` and `attributes`; ``_checked_later(X)``; and ``_scores(X)``, the
+    scores (n, n_scores) of checked samples.
     """
 
     mistakes_: int
@@ -77,6 +79,7 @@ class PerceptronClassifier(Classifier):
             as_bool(self.shuffle, "shuffle", owner=owner),
             as_bool(self.fit_intercept, "fit_intercept", owner=owner),
             as_bool(self.average, "average", owner=owner),
+            Progress(self.verbose, self.callback, owner, self),
         )
 
     def fit(self, X: Any, y: Any) -> Self:
@@ -101,16 +104,26 @@ class PerceptronClassifier(Classifier):
         samples = self._training_samples(X)
         n = samples.shape[0]
         classes, codes = as_labels(y, n, owner=type(self).__name__, min_classes=2)
-        rounds = self._rounds(samples, codes, len(classes), settings, {})
+        rounds = self._rounds(samples, codes, len(classes), settings, None)
         random = as_random_state(self.random_state) if settings.shuffle else None
+
+        def fitted():
+            return {"classes_": classes, "n_features_in_": samples.shape[-1]} | rounds.attributes()
+
         trace = []
-        while len(trace) < settings.max_iter and (not trace or trace[-1]):
-            order = np.arange(n) if random is None else random.permutation(n)
-            trace.append(rounds.epoch(order))
-            if settings.tol is not None and len(trace) > _PATIENCE:
-                before, last = min(trace[:-_PATIENCE]), min(trace[-_PATIENCE:])
-                if last > before - settings.tol * n:
-                    break
+        with settings.progress as progress:
+            watched = progress.active
+            while len(trace) < settings.max_iter and (not trace or trace[-1]):
+                order = np.arange(n) if random is None else random.permutation(n)
+                trace.append(rounds.epoch(order))
+                if watched:
+                    before = trace[-2] if len(trace) > 1 else n
+                    change = abs(trace[-1] - before) / n
+                    progress.step(len(trace), float(trace[-1]), change, fitted)
+                if settings.tol is not None and len(trace) > _PATIENCE:
+                    before, last = min(trace[:-_PATIENCE]), min(trace[-_PATIENCE:])
+                    if last > before - settings.tol * n:
+                        break
         self._set_fitted(X, classes_=classes, **self._attributes(rounds, len(classes), trace))
         return self
 
@@ -177,8 +190,7 @@ class PerceptronClassifier(Classifier):
                 f"{known.tolist()[0]!r}: give all labels that will come as classes=."
             )
         codes = _codes_of(given, known)[codes]
-        state = vars(self) if begun else {}
-        rounds = self._rounds(samples, codes, len(known), settings, state)
+        rounds = self._rounds(samples, codes, len(known), settings, self if begun else None)
         mistakes = rounds.epoch(np.arange(n))
         if begun:
             changed = {

@@ -1,12 +1,13 @@
 """Kernel perceptron: a function that is a sum over the samples on which it erred."""
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from mlcore._ext.linear_model import perceptron as _ext
+from mlcore.checks.stored import stored
 from mlcore.kernels.expansion import Expansion, kept_expansion
 from mlcore.kernels.gram_rows import GramRows, padded
 from mlcore.kernels.kernel import Kernel, as_double, of_numbers, precision
@@ -18,6 +19,30 @@ from mlcore.runtime.memory import require_memory
 from mlcore.runtime.threads import pieces
 
 _KEPT_BYTES = 200_000_000  # of rows of the Gram matrix
+
+
+@stored(version=1)
+class KernelRun(NamedTuple):
+    """State of the rounds beside the function that predicts.
+
+    Attributes
+    ----------
+    n_seen : int
+        Samples so far, by which `support_` numbers them.
+    corrections : (n_scores, n_support) float64 or None
+        With `average` the coefficients of the next round, None without.
+    lag : (n_scores, n_support) float64 or None
+        With `average` the sums of all corrections, each times the number of rounds before it.
+    """
+
+    n_seen: int
+    corrections: np.ndarray | None
+    lag: np.ndarray | None
+    _stored = {
+        "n_seen": "size n",
+        "corrections": "none | float64 c' s?",
+        "lag": "none | float64 c' s?",
+    }
 
 
 class KernelPerceptron(PerceptronClassifier, KernelModel):
@@ -39,7 +64,7 @@ class KernelPerceptron(PerceptronClassifier, KernelModel):
     max_iter, tol, shuffle : as in `Perceptron`
     fit_intercept : bool, default=True
         False to leave out the 1 beside the kernel.
-    average, random_state : as in `Perceptron`
+    average, random_state, verbose, callback : as in `Perceptron`
 
     Attributes
     ----------
@@ -88,18 +113,12 @@ class KernelPerceptron(PerceptronClassifier, KernelModel):
     support_: np.ndarray
     support_vectors_: Any  # CSR where the samples are
     dual_coef_: np.ndarray
-    _n_seen_: int
-    # With `average`: coefficients of the next round, and the sums of all corrections, each times
-    # the number of rounds before it.
-    _corrections_: np.ndarray
-    _lag_: np.ndarray
+    _run_: KernelRun
     _stored = {
         "support_": "int s? < n",
         "support_vectors_": "rows s? f | float 0 0",
         "dual_coef_": "float64 c' s?",
-        "_n_seen_": "size n",
-        "_corrections_": "float64 c' s?",
-        "_lag_": "float64 c' s?",
+        "_run_": KernelRun,
     }
 
     def __init__(
@@ -115,6 +134,8 @@ class KernelPerceptron(PerceptronClassifier, KernelModel):
         fit_intercept: bool = True,
         average: bool = False,
         random_state: Any = None,
+        verbose: bool | int = False,
+        callback: Any = None,
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
@@ -126,6 +147,8 @@ class KernelPerceptron(PerceptronClassifier, KernelModel):
         self.fit_intercept = fit_intercept
         self.average = average
         self.random_state = random_state
+        self.verbose = verbose
+        self.callback = callback
 
     def _settings(self):
         self._checked_kernel()
@@ -139,20 +162,21 @@ class KernelPerceptron(PerceptronClassifier, KernelModel):
                 "samples of all calls, not kernel='precomputed'."
             )
 
-    def _rounds(self, samples, codes, n_classes, settings, state):
+    def _rounds(self, samples, codes, n_classes, settings, earlier):
         kernel = self._checked_kernel()
-        gamma = state.get("gamma_", self._checked_gamma(self.gamma))
+        gamma = self._checked_gamma(self.gamma) if earlier is None else earlier.gamma_
         if isinstance(gamma, str) and (kernel.precomputed or not of_numbers(samples)):
             gamma = 0.0
         gamma = resolve_gamma(gamma, samples)
-        kernel, earlier = kernel.with_gamma(gamma), None
-        if state:
-            vectors = state["support_vectors_"]
+        kernel = kernel.with_gamma(gamma)
+        rounds = KernelRounds(kernel, gamma, samples, codes, n_classes, settings, earlier)
+        if earlier is not None:
+            vectors = earlier.support_vectors_
             if as_double(vectors) is vectors:
-                earlier = kept_expansion(self, vectors, kernel)
+                rounds.add_earlier(kept_expansion(self, vectors, kernel))
             else:
-                earlier = Expansion(as_double(vectors), kernel)
-        return KernelRounds(kernel, gamma, samples, codes, n_classes, settings, state, earlier)
+                rounds.add_earlier(Expansion(as_double(vectors), kernel))
+        return rounds
 
     def _checked_later(self, X):
         self._check_fitted()
@@ -167,9 +191,15 @@ class KernelPerceptron(PerceptronClassifier, KernelModel):
         scores = expansion.sums(X, self.dual_coef_.T) + self.intercept_
         return scores.astype(precision(self.support_vectors_), copy=False)
 
+    def _from_older_state(self, state):
+        if "_n_seen_" in state:  # 0.2
+            parts = state.pop("_corrections_", None), state.pop("_lag_", None)
+            state["_run_"] = KernelRun(state.pop("_n_seen_"), *parts)
+        return super()._from_older_state(state)
+
 
 class KernelRounds:
-    """Rounds of a kernel expansion with some samples, after those of `earlier` ones.
+    """Rounds of a kernel expansion with some samples, after those of an `earlier` model.
 
     Attributes
     ----------
@@ -188,10 +218,9 @@ class KernelRounds:
         codes: np.ndarray,
         n_classes: int,
         settings: Settings,
-        state: dict[str, Any],
-        earlier: Expansion | None,
+        earlier: KernelPerceptron | None,
     ) -> None:
-        self._X, self._codes, self._settings, self._state = X, codes, settings, state
+        self._X, self._codes, self._settings, self._model = X, codes, settings, earlier
         self._kernel, self._gamma, doubles = kernel, gamma, as_double(X)
         rows = kernel.rows(doubles, double=True)
         rows.warn_if_indefinite("its feature space is none, and the bound on mistakes no bound")
@@ -199,7 +228,7 @@ class KernelRounds:
         self._constant, self.averages = float(settings.fit_intercept), settings.average
         self.radius = math.sqrt(max(rows.diagonal.max(), 0.0) + self._constant)
         self.counts = np.zeros(n, dtype=np.int64)
-        self._n_rounds = state.get("n_rounds_", 0)
+        self._n_rounds = 0 if earlier is None else earlier.n_rounds_
         capacity = max(1, min(n, _KEPT_BYTES // (8 * padded(n))))
         require_memory(
             capacity, padded(n), 8, what="the kept part of the Gram matrix",
@@ -209,21 +238,20 @@ class KernelRounds:
         # Corrections of these samples, and times the rounds before each; with the scores of both.
         self._parts = np.zeros((2 if settings.average else 1, n_scores, n))
         self._scores = np.zeros_like(self._parts)
-        self._before = self._earlier(n_scores)
-        if earlier is not None:
-            for scores, coef in zip(self._scores, self._before, strict=True):
-                sums = earlier.sums(doubles, np.ascontiguousarray(coef.T))
-                scores[:] = sums.T + self._constant * coef.sum(axis=1)[:, None]
+        n_before = 0 if earlier is None else len(earlier.support_)
+        self._before = np.zeros((len(self._parts), n_scores, n_before))
 
-    def _earlier(self, n_scores):
-        """Return the corrections of earlier samples, and their lag, as `_parts` are."""
-        state, n_parts = self._state, len(self._parts)
-        found = np.zeros((n_parts, n_scores, len(state.get("support_", ()))))
-        if state:
-            found[0] = state.get("_corrections_", state["dual_coef_"])
-            if n_parts > 1 and "_lag_" in state:
-                found[1] = state["_lag_"]
-        return found
+    def add_earlier(self, expansion: Expansion) -> None:
+        """Begin with the function of the earlier model, an expansion in its support vectors."""
+        model, run = self._model, self._model._run_
+        # As `_parts`: corrections and their lag.
+        self._before[0] = model.dual_coef_ if run.corrections is None else run.corrections
+        if len(self._before) > 1 and run.lag is not None:
+            self._before[1] = run.lag
+        doubles = as_double(self._X)
+        for scores, coef in zip(self._scores, self._before, strict=True):
+            sums = expansion.sums(doubles, np.ascontiguousarray(coef.T))
+            scores[:] = sums.T + self._constant * coef.sum(axis=1)[:, None]
 
     def epoch(self, order: np.ndarray) -> int:
         """Play a round with each row in `order`; return the number of mistakes."""
@@ -259,28 +287,30 @@ class KernelRounds:
 
     def attributes(self) -> dict[str, Any]:
         """Return the fitted attributes of the function."""
-        state, seen = self._state, self._state.get("_n_seen_", 0)
-        chosen = np.flatnonzero(self._parts.any(axis=(0, 1)))
+        model, chosen = self._model, np.flatnonzero(self._parts.any(axis=(0, 1)))
+        seen, support = 0, chosen
+        if model is not None:
+            seen = model._run_.n_seen
+            support = np.concatenate([model.support_, seen + chosen])
         parts = np.concatenate([self._before, self._parts[:, :, chosen]], axis=2)
         dual_coef = self._mean(parts)
         if self._kernel.precomputed:
             vectors = np.empty((0, 0), dtype=self._X.dtype)
         else:
             vectors = self._X[chosen]
-            if state:
-                old = state["support_vectors_"]
+            if model is not None:
+                old = model.support_vectors_
                 vectors = _joined(old, vectors) if len(chosen) else old
-        found = {
-            "support_": np.concatenate([state.get("support_", chosen[:0]), seen + chosen]),
+        return {
+            "support_": support,
             "support_vectors_": vectors,
             "dual_coef_": dual_coef,
             "intercept_": self._constant * dual_coef.sum(axis=1),
             "gamma_": self._gamma,
-            "_n_seen_": seen + len(self.counts),
+            "_run_": KernelRun(
+                seen + len(self.counts), *(parts if len(parts) > 1 else (None, None))
+            ),
         }
-        if len(parts) > 1:
-            found["_corrections_"], found["_lag_"] = parts
-        return found
 
 
 def _joined(a, b):

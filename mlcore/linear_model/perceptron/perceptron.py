@@ -1,12 +1,13 @@
 """Perceptron: weights corrected by every row on the wrong side."""
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from mlcore._ext.linear_model import perceptron as _ext
+from mlcore.checks.stored import stored
 from mlcore.estimator.model import Model
 from mlcore.kernels.expansion import row_blocks
 from mlcore.kernels.sample_lists import row_sums
@@ -16,6 +17,33 @@ from mlcore.linear_model.perceptron.mistakes import signed_margins
 from mlcore.runtime.threads import pieces, single_threaded_blas
 
 _EXPONENT = {4: 40, 8: 200}  # by bytes of a number: products of larger powers of two may overflow
+
+
+@stored(version=1)
+class AveragedRounds(NamedTuple):
+    """State of rounds whose mean predicts.
+
+    Attributes
+    ----------
+    weights : (n_scores, d), in the type of the samples
+        Those of the next round, as `offsets`.
+    offsets : (n_scores,) float64
+    lag : (n_scores, d) float64
+        Sum of all corrections of the weights, each times the number of rounds before it.
+    offset_lag : (n_scores,) float64
+        That of the offsets.
+    """
+
+    weights: np.ndarray
+    offsets: np.ndarray
+    lag: np.ndarray
+    offset_lag: np.ndarray
+    _stored = {
+        "weights": "float c' f",
+        "offsets": "float64 c'",
+        "lag": "float64 c' f",
+        "offset_lag": "float64 c'",
+    }
 
 
 class Perceptron(PerceptronClassifier, Model):
@@ -41,6 +69,11 @@ class Perceptron(PerceptronClassifier, Model):
         Predict by the mean of w and b over all rounds, as they were after each.
     random_state : int, Generator, RandomState or None, default=None
         Source of the orders.
+    verbose : bool or int, default=False
+        Print progress.
+    callback : callable or None, default=None
+        Called as ``callback(step=, objective=, change=, seconds=)`` after every epoch: its number
+        of mistakes, and the change of their share since the epoch before.
 
     Attributes
     ----------
@@ -99,22 +132,10 @@ class Perceptron(PerceptronClassifier, Model):
     """
 
     coef_: np.ndarray
-    # With `average`: the weights of the next round, (n_scores, d), and the sums of all corrections,
-    # each times the number of rounds before it.
-    _weights_: np.ndarray
-    _offsets_: np.ndarray
-    _lag_: np.ndarray
-    _offset_lag_: np.ndarray
+    _run_: AveragedRounds | None  # with `average`
 
     _tags = {"input_tags.sparse": True}
-    _stored = {
-        "coef_": "float c' f",
-        "_weights_": "float c' f",
-        "_offsets_": "float64 c'",
-        "_lag_": "float64 c' f",
-        "_offset_lag_": "float64 c'",
-    }
-
+    _stored = {"coef_": "float c' f", "_run_": ("|", "none", AveragedRounds)}
     _instead = {
         "alpha": "drop it: there is no penalty",
         "class_weight": "drop it: rounds count mistakes, which have no weights",
@@ -124,7 +145,6 @@ class Perceptron(PerceptronClassifier, Model):
         "n_iter_no_change": "drop it: it is 5",
         "penalty": "drop it: the bound on the mistakes holds without one",
         "validation_fraction": "use tol=",
-        "verbose": "read mistake_trace_",
         "warm_start": "use partial_fit",
     }
 
@@ -137,6 +157,8 @@ class Perceptron(PerceptronClassifier, Model):
         fit_intercept: bool = True,
         average: bool = False,
         random_state: Any = None,
+        verbose: bool | int = False,
+        callback: Any = None,
     ) -> None:
         self.max_iter = max_iter
         self.tol = tol
@@ -144,6 +166,8 @@ class Perceptron(PerceptronClassifier, Model):
         self.fit_intercept = fit_intercept
         self.average = average
         self.random_state = random_state
+        self.verbose = verbose
+        self.callback = callback
 
     def _training_samples(self, X):
         return self._check_X(X, reset=True)
@@ -152,15 +176,21 @@ class Perceptron(PerceptronClassifier, Model):
         self._check_fitted()
         return self._check_X(X, reset=False, like=self.coef_)
 
-    def _rounds(self, samples, codes, n_classes, settings, state):
-        return LinearRounds(samples, codes, n_classes, settings, state)
+    def _rounds(self, samples, codes, n_classes, settings, earlier):
+        return LinearRounds(samples, codes, n_classes, settings, earlier)
 
     def _scores(self, X):
         return linear_scores(X, self.coef_, self.intercept_)
 
+    def _from_older_state(self, state):
+        if "_weights_" in state:  # 0.2
+            names = "_weights_", "_offsets_", "_lag_", "_offset_lag_"
+            state["_run_"] = AveragedRounds(*(state.pop(name) for name in names))
+        return super()._from_older_state(state)
+
 
 class LinearRounds:
-    """Rounds of a linear function with some samples.
+    """Rounds of a linear function with some samples, after those of an earlier model.
 
     Samples whose products leave the range of their type are divided by a power of two.
 
@@ -179,7 +209,7 @@ class LinearRounds:
         codes: np.ndarray,
         n_classes: int,
         settings: Settings,
-        state: dict[str, Any],
+        earlier: Perceptron | None,
     ) -> None:
         self._codes, self._settings, self.averages = codes, settings, settings.average
         values = X.data if sparse.issparse(X) else X
@@ -194,16 +224,20 @@ class LinearRounds:
         largest_norm = math.ldexp(math.sqrt(row_sums(X, "squares").max()), self._power)
         self.radius = math.hypot(largest_norm, float(settings.fit_intercept))
         self.counts = np.zeros(X.shape[0], dtype=np.int64)
-        self._n_rounds = state.get("n_rounds_", 0)
         shape = (1 if n_classes == 2 else n_classes, X.shape[1])
-        weights = state.get("_weights_", state.get("coef_", np.zeros(shape)))
-        self._weights = np.ldexp(weights, -self._power).astype(X.dtype)
-        self._offsets = np.array(
-            state.get("_offsets_", state.get("intercept_", np.zeros(shape[0])))
-        )
         lagging = shape if settings.average else (0, 0)
-        self._lag = np.ldexp(state.get("_lag_", np.zeros(lagging)), -self._power)
-        self._offset_lag = np.array(state.get("_offset_lag_", np.zeros(lagging[0])))
+        run = AveragedRounds(
+            np.zeros(shape), np.zeros(shape[0]), np.zeros(lagging), np.zeros(lagging[0])
+        )
+        self._n_rounds = 0
+        if earlier is not None:
+            self._n_rounds = earlier.n_rounds_
+            run = vars(earlier).get("_run_") or run._replace(
+                weights=earlier.coef_, offsets=earlier.intercept_
+            )
+        self._weights = np.ldexp(run.weights, -self._power).astype(X.dtype)
+        self._offsets = np.array(run.offsets)
+        self._lag, self._offset_lag = np.ldexp(run.lag, -self._power), np.array(run.offset_lag)
         self._layout = np.transpose if sparse.issparse(X) else np.asarray
 
     def epoch(self, order: np.ndarray) -> int:
@@ -261,10 +295,8 @@ class LinearRounds:
     def attributes(self) -> dict[str, Any]:
         """Return the fitted attributes of the function."""
         weights, offsets = self._function()
-        found = {"coef_": np.ldexp(weights, self._power), "intercept_": offsets}
+        run = None
         if self._settings.average:
-            found["_weights_"] = np.ldexp(self._weights, self._power)
-            found["_offsets_"] = self._offsets
-            found["_lag_"] = np.ldexp(self._lag, self._power)
-            found["_offset_lag_"] = self._offset_lag
-        return found
+            own, lag = (np.ldexp(A, self._power) for A in (self._weights, self._lag))
+            run = AveragedRounds(own, self._offsets, lag, self._offset_lag)
+        return {"coef_": np.ldexp(weights, self._power), "intercept_": offsets, "_run_": run}
