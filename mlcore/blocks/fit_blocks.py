@@ -170,7 +170,7 @@ def _objective(fitted):
         trace = getattr(fitted, name, ())
         if len(trace):
             return float(trace[-1])
-    return float(getattr(fitted, "objective_", np.nan))
+    return float(np.sum(getattr(fitted, "objective_", np.nan)))  # of all targets
 
 
 def _begin(work: RowSums, fitted, blocks: Blocks, first: tuple, readings: Readings, start):

@@ -1,10 +1,12 @@
 """Online learners, which predict, see the label, and learn; mistakes are bounded on any sequence.
 
-All learners share one contract, that of `mlcore.online.learner.OnlineLearner`.
+Learners share one contract, that of `mlcore.online.learner.OnlineLearner`; `WidrowHoff` has that of
+regressors.
 """
 
 from mlcore.online.doubling_trick import DoublingTrick
 from mlcore.online.gradient_descent.gradient_descent import OnlineGradientDescent
+from mlcore.online.gradient_descent.widrow_hoff import WidrowHoff
 from mlcore.online.halving import Halving
 from mlcore.online.hedge import Hedge
 from mlcore.online.online_to_batch import OnlineToBatch
@@ -22,6 +24,7 @@ __all__ = [
     "OnlineToBatch",
     "StandardOptimalAlgorithm",
     "WeightedMajority",
+    "WidrowHoff",
     "Winnow",
     "play",
 ]

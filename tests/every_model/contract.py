@@ -52,6 +52,7 @@ from mlcore.naive_bayes import (
     MixedNB,
     MultinomialNB,
 )
+from mlcore.online import WidrowHoff
 from mlcore.pac import ConjunctionLearner, RectangleLearner
 from mlcore.svm import SVC, SVCCV, SVR, NuSVC, NuSVR, OneClassSVM
 
@@ -267,6 +268,7 @@ MODELS = {
         several_targets=True,
         endless_shape=(12_000, 3_000),
     ),
+    "WidrowHoff": Entry(WidrowHoff, numbers, kernel=False, several_targets=True, instant=True),
     "LogisticRegression": Entry(
         LogisticRegression,
         labels,

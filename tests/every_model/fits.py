@@ -260,7 +260,7 @@ MORE_FITS = {
         [["a"], ["b"], ["a"]], [0, 1, 1]
     ),
     "LogisticRegression-sparse": lasso,
-    "LinearRegression-lms": lambda: LinearRegression(solver="lms").fit(rows(), rows()[:, :2]),
+    "WidrowHoff-several": lambda: online.WidrowHoff().fit(rows(), rows()[:, :2]),
     "GaussianMixture-parameters": gauss_of_parameters,
     "KMedoids-precomputed": lambda: KMedoids(3, metric="precomputed", random_state=0).fit(
         distances()

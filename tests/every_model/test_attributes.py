@@ -32,7 +32,7 @@ def fits(kind):
         for more in {"probability", "fit_inverse_transform"} & set(model.get_params()):
             yield entry.make().set_params(**{more: True}).fit(X, y)
         if kind is LinearRegression:
-            yield kind(solver="lms").fit(X, y)
+            yield entry.make().partial_fit(X, y)
 
 
 def of_type(value, hint):

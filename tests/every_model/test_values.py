@@ -16,6 +16,7 @@ from mlcore.mixture import (
     PLSA,
 )
 from mlcore.naive_bayes import Discretizer
+from mlcore.online import WidrowHoff
 from mlcore.svm import SVR, NuSVR, OneClassSVM
 
 COUNTS = ("PLSA", "MultinomialMixture", "MultinomialNB", "BinomialMixture", "TfidfTransformer")
@@ -219,5 +220,6 @@ def test_too_few_rows(entry):
                 OneClassSVM,
                 PLSA,
                 TfidfTransformer,
+                WidrowHoff,
             ),
         )

@@ -64,7 +64,8 @@ LEARNERS = {
 }
 # Learners of numbers and losses, and what plays with learners, have tests of their own.
 OTHERS = {
-    "DoublingTrick", "Game", "Hedge", "OnlineGradientDescent", "OnlineToBatch", "play",
+    "DoublingTrick", "Game", "Hedge", "OnlineGradientDescent", "OnlineToBatch", "WidrowHoff",
+    "play",
 }  # fmt: skip
 
 

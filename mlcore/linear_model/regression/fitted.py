@@ -1,17 +1,18 @@
 """Solution of a regression from sums, and from its rows where sums have too few digits."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mlcore.checks.penalties import by_penalty
+from mlcore.checks.stored import stored
 from mlcore.linear_model.regression.least_squares import (
     EPS,
     NormalEquations,
     Triangle,
     Units,
 )
-from mlcore.linear_model.regression.rows import Rows
+from mlcore.linear_model.regression.rows import Frame, Rows
 from mlcore.numerics.scatter import Scatter
 
 _WELL = {8: 1e-6, 4: 1e-3}  # by bytes of a number: rcond of sums from which a factor is taken
@@ -62,6 +63,75 @@ class Fit(NamedTuple):
     objective: np.ndarray
     by_rows: bool
     from_sums: bool
+
+
+@stored(version=1)
+class LinearSolution(NamedTuple):
+    """Least squares as later calls need it, in the units of the model's `Frame`.
+
+    Attributes
+    ----------
+    center : (d,)
+        Point to which `target_mean` belongs: the mean of the features, relative to the origin.
+    target_mean : (k,)
+        Value at the center, in units of the data.
+    system : NormalEquations or Triangle
+    squares : (2, k)
+        Weighted sums of squares of the residuals, and of the targets.
+    weight_power : int
+        Weights are in units of ``2^weight_power`` in all of these.
+    alpha : (k,)
+        Penalties, in units of the data.
+    intercept : bool
+    """
+
+    center: np.ndarray
+    target_mean: np.ndarray
+    system: NormalEquations | Triangle
+    squares: np.ndarray
+    weight_power: int
+    alpha: np.ndarray
+    intercept: bool
+    _stored = {
+        "center": "float64 f",
+        "target_mean": "float64 q",
+        "system": ("|", NormalEquations, Triangle),
+        "squares": "float64 2 q",
+        "weight_power": "int",
+        "alpha": "float64 q",
+        "intercept": "bool",
+    }
+
+    def sums(self, frame: Frame, total_weight: float) -> Scatter:
+        """Return the sums over the rows of the fit.
+
+        Products of different targets, which no fit needs, are 0 in them.
+        """
+        A, C = self.system.products()
+        scatter = np.block([[A, C], [C.T, np.diag(self.squares[1])]])
+        mean = np.zeros(len(scatter))
+        if self.intercept:
+            near = np.ldexp(self.target_mean - frame.target_origin, -frame.target_power)
+            mean = np.concatenate((self.center, near))
+        return Scatter(total_weight, mean, np.ldexp(scatter, self.weight_power))
+
+
+def with_objects(state: dict[str, Any]) -> dict[str, Any]:
+    """Return the fitted attributes of 0.2, of which the loose ones have become objects."""
+    if "_target_powers_" in state:
+        names = "_powers_", "_target_origin_", "_target_powers_", "_several_"
+        origin = state["origin_"].astype(np.float64)
+        state["_units_"] = Frame(origin, *(state.pop(name) for name in names))
+    if "_system_" in state:
+        arrays = state.pop("_system_")
+        kind = Triangle if len(arrays) == len(Triangle._fields) else NormalEquations
+        names = "_squares_", "_weight_power_", "_alpha_", "_intercepted_"
+        state["_solution_"] = LinearSolution(
+            state.pop("_center_"), state.pop("_target_mean_"), kind(*arrays), *map(state.pop, names)
+        )
+    if "_statistics" in state:
+        state["_sums_"] = state.pop("_statistics")
+    return state
 
 
 def solved(

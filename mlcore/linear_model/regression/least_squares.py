@@ -6,6 +6,7 @@ import numpy as np
 from scipy import linalg
 from scipy.linalg import lapack
 
+from mlcore.checks.stored import stored
 from mlcore.numerics.eigen.lapack import eigenpairs, stoppable
 
 EPS = float(np.finfo(np.float64).eps)
@@ -65,12 +66,18 @@ class Solution(NamedTuple):
     rcond: float
 
 
+@stored(version=1)
 class NormalEquations(NamedTuple):
     """A system by A = F'F, (d, d), and C = F'c, (d, k), of precision `eps`."""
 
     A: np.ndarray
     C: np.ndarray
     eps: float
+    _stored = {"A": "float64 f f", "C": "float64 f q", "eps": "float"}
+
+    def products(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return F'F and F'c."""
+        return self.A, self.C
 
     def of_targets(self, targets: np.ndarray) -> "NormalEquations":
         """Return the system of some targets."""
@@ -137,6 +144,7 @@ class NormalEquations(NamedTuple):
         return values[known], V[:, known], V[:, known].T @ np.ldexp(self.C, shift[:, None])
 
 
+@stored(version=1)
 class Triangle(NamedTuple):
     """A system by F, (m, d), and c, (m, k), from orthogonal transformations of n rows.
 
@@ -147,6 +155,16 @@ class Triangle(NamedTuple):
     c: np.ndarray
     n_rows: int
     eps: float
+    _stored = {
+        "F": "float64 t? f",
+        "c": "float64 t? q",
+        "n_rows": "count",
+        "eps": "float",
+    }
+
+    def products(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return F'F and F'c."""
+        return self.F.T @ self.F, self.F.T @ self.c
 
     def of_targets(self, targets: np.ndarray) -> "Triangle":
         """Return the system of some targets."""

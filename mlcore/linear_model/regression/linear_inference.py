@@ -81,14 +81,14 @@ class LinearInference(Inference):
 
 def linear_inference(model: Any) -> LinearInference:
     """Return the inference about a fitted LinearRegression."""
-    owner = type(model).__name__
-    if model._alpha_.any():
+    owner, solution, frame = type(model).__name__, model._solution_, model._units_
+    if solution.alpha.any():
         raise ValueError(
             f"{owner}: inference needs least squares, but the fit had "
-            f"alpha={model._alpha_.max():g}: penalised estimates are biased, and have no t test. "
+            f"alpha={solution.alpha.max():g}: penalised estimates are biased, and have no t test. "
             "Fit with alpha=0."
         )
-    intercept, frame, rank = model._intercepted_, model._frame, model.rank_
+    intercept, rank = solution.intercept, model.rank_
     total = model.total_weight_
     freedom = total - rank - intercept
     if not freedom > 0:
@@ -98,10 +98,9 @@ def linear_inference(model: Any) -> LinearInference:
             "determine: nothing is left to tell the variance of the errors. A weight of 2 stands "
             "for two copies of a sample: scale weights so that they sum to the number of samples."
         )
-    solution = model._system.solve(Units(model._powers_, 0.0))
-    scale = 2.0 ** (-model._weight_power_ / 2)
-    root = np.ldexp(solution.root, -frame.power[:, None]) * scale
-    center = frame.origin + np.ldexp(model._center_, frame.power)
+    root = solution.system.solve(Units(frame.power, 0.0)).root
+    root = np.ldexp(root, -frame.power[:, None]) * 2.0 ** (-solution.weight_power / 2)
+    center = frame.origin + np.ldexp(solution.center, frame.power)
     p = len(root) + intercept
     full = np.zeros((p, root.shape[1] + intercept))
     full[: len(root), : root.shape[1]] = root
@@ -109,7 +108,7 @@ def linear_inference(model: Any) -> LinearInference:
         full[-1, : root.shape[1]] = -center @ root
         full[-1, -1] = 1 / np.sqrt(total)
     inverse = full @ full.T
-    squares = np.ldexp(model._squares_, 2 * frame.target_power + model._weight_power_)
+    squares = np.ldexp(solution.squares, 2 * frame.target_power + solution.weight_power)
     residual, null = squares
     variance = residual / freedom
     covariance = variance[:, None, None] * inverse
@@ -146,9 +145,9 @@ def linear_inference(model: Any) -> LinearInference:
         "f_p_value": f_p_value,
         "residual_variance": variance,
     }
-    if not model._several_:
+    if not frame.several:
         values, ratio = {name: plain(value[0]) for name, value in values.items()}, plain(ratio[0])
-    groups = tuple(f"y{i}" for i in range(len(variance))) if model._several_ else ()
+    groups = tuple(f"y{i}" for i in range(len(variance))) if frame.several else ()
     return LinearInference(
         names=parameter_names(model, intercept),
         likelihood_ratio=LikelihoodRatio.of(ratio, rank),

@@ -1,27 +1,43 @@
 """Linear regression by least squares, with or without a ridge."""
 
-from typing import Any, ClassVar, Self
+import inspect
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse as sp
 
-from mlcore.checks import as_bool, as_choice, as_real, as_targets, as_weights, scaled_weights
+from mlcore.checks import as_bool, as_real, as_targets, as_weights, scaled_weights
 from mlcore.checks.arrays import require_finite
 from mlcore.checks.errors import peer_class
-from mlcore.checks.penalties import as_target_penalties
+from mlcore.checks.penalties import as_penalties, as_target_penalties
 from mlcore.estimator.mixins import Regressor
 from mlcore.estimator.model import Model, warn
-from mlcore.linear_model.regression.diagnostics import LinearDiagnostics
-from mlcore.linear_model.regression.fitted import Fit, solved
-from mlcore.linear_model.regression.least_squares import EPS, NormalEquations, Triangle
-from mlcore.linear_model.regression.linear_blocks import LinearBlocks, frame_attributes
+from mlcore.linear_model.regression.diagnostics import LinearPath, leave_one_out, path
+from mlcore.linear_model.regression.fitted import LinearSolution, solved, with_objects
+from mlcore.linear_model.regression.least_squares import EPS
+from mlcore.linear_model.regression.linear_inference import LinearInference, linear_inference
 from mlcore.linear_model.regression.rows import Frame, Rows
-from mlcore.linear_model.regression.widrow_hoff import WidrowHoff
-from mlcore.numerics.scatter import row_blocks
+from mlcore.numerics.scatter import (
+    Scatter,
+    in_larger_units,
+    larger_powers,
+    merged_scatter,
+    require_in_units,
+    row_blocks,
+)
+from mlcore.online.gradient_descent.widrow_hoff import WidrowHoff
+from mlcore.row_sums import OnePass
 from mlcore.runtime.threads import single_threaded_blas
 
 
-class LinearRegression(LinearDiagnostics, LinearBlocks, WidrowHoff, Regressor, Model):
+class Settings(NamedTuple):
+    """Checked parameters of a `LinearRegression`; penalties of targets are checked with these."""
+
+    alpha: Any
+    fit_intercept: bool
+
+
+class LinearRegression(OnePass, Regressor, Model):
     r"""Least squares with a linear function, and with a penalty on its coefficients on request.
 
     .. math:: \min_{w, b} \sum_i s_i (y_i - w^T x_i - b)^2 + \alpha |w|^2,
@@ -35,22 +51,13 @@ class LinearRegression(LinearDiagnostics, LinearBlocks, WidrowHoff, Regressor, M
         Penalty, at least 0: least squares at 0, else ridge regression; or one for each target.
     fit_intercept : bool, default=True
         False is b = 0.
-    solver : {"auto", "lms"}, default="auto"
-        The minimum; or one step of Widrow and Hoff's rule with each sample, in their order and
-        without a penalty: w += 2 step s r x and b += 2 step s r, r = y - w'x - b. A weight
-        multiplies the step, which is not that of copies.
-    step : float, optional
-        For "lms", at most 1 / s(|x|² + 1) for every sample (s|x|² without an intercept). By default
-        a quarter of that: the sum of the squared r is then at most twice that of any (w, b),
-        plus (|w|² + b²) / step.
 
     Attributes
     ----------
     coef_ : (n_features,) or (n_targets, n_features), in the type of the training data
     intercept_ : float or (n_targets,) float64
     rank_ : int
-        That of the features, less their mean if there is an intercept. This and what follows, up
-        to `total_weight_`, are absent with solver="lms".
+        That of the features, less their mean if there is an intercept.
     objective_ : float or (n_targets,) float64
         The minimum.
     gradient_norm_ : float
@@ -64,12 +71,7 @@ class LinearRegression(LinearDiagnostics, LinearBlocks, WidrowHoff, Regressor, M
     total_weight_ : float
         Sum of the weights.
     solver_ : str
-        "cholesky" of the normal equations, "qr" of the rows where these lose digits, or "lms".
-    step_ : float
-        With solver="lms", as what follows.
-    loss_ : float or (n_targets,) float64
-        Sum of s r² over the rounds, before each step; beside `observed_bound`.
-    n_rounds_ : int
+        "cholesky" of the normal equations, or "qr" of the rows where these lose digits.
     origin_ : (n_features,)
         A point near the samples, in their type; zeros without an intercept.
     n_features_in_ : int
@@ -91,9 +93,6 @@ class LinearRegression(LinearDiagnostics, LinearBlocks, WidrowHoff, Regressor, M
     ----------
     Å. Björck, *Numerical Methods for Least Squares Problems*, SIAM 1996.
     A. Hoerl, R. Kennard, *Ridge regression*, Technometrics 12, 1970.
-    B. Widrow, M. Hoff, *Adaptive switching circuits*, IRE WESCON Convention Record, 1960.
-    N. Cesa-Bianchi, P. Long, M. Warmuth, *Worst-case quadratic loss bounds for prediction using
-    linear functions and gradient descent*, IEEE Transactions on Neural Networks 7, 1996.
 
     Examples
     --------
@@ -111,26 +110,14 @@ class LinearRegression(LinearDiagnostics, LinearBlocks, WidrowHoff, Regressor, M
     duality_gap_: float | np.ndarray
     rcond_: float
     solver_: str
-    step_: float
-    loss_: float | np.ndarray
-    n_rounds_: int
-    _gradients_: np.ndarray  # (k,), sums of their squared norms
     total_weight_: float
     origin_: np.ndarray
-    _powers_: np.ndarray  # of the Frame
-    _target_origin_: np.ndarray
-    _target_powers_: np.ndarray
-    _center_: np.ndarray  # of the Fit
-    _target_mean_: np.ndarray  # (k,)
-    _system_: tuple  # arrays of the NormalEquations or the Triangle
-    _squares_: np.ndarray  # (2, k): of the residuals and of the targets, in the units of the Frame
-    _weight_power_: int
-    _alpha_: np.ndarray  # (k,)
-    _intercepted_: bool
-    _several_: bool
-    # By `partial_fit`: the Scatter of all rows so far, or () after rounds.
-    _statistics: tuple | None = None
+    _units_: Frame  # of features and targets, also of the sums
+    _solution_: LinearSolution
+    _sums_: tuple | None  # a Scatter
 
+    _result = "coef_"
+    _Statistics = Scatter
     _tags: ClassVar[dict[str, Any]] = {"input_tags.sparse": True, "target_tags.multi_output": True}
     _stored = {
         "coef_": "float f | float q f",
@@ -141,49 +128,32 @@ class LinearRegression(LinearDiagnostics, LinearBlocks, WidrowHoff, Regressor, M
         "duality_gap_": "float | float64 q",
         "rcond_": "float",
         "solver_": "text",
-        "step_": "float",
-        "loss_": "float | float64 q",
-        "n_rounds_": "count",
-        "_gradients_": "float64 q",
         "total_weight_": "float",
         "origin_": "float f",
-        "_powers_": "int f",
-        "_target_origin_": "float64 q",
-        "_target_powers_": "int q",
-        "_center_": "float64 f",
-        "_target_mean_": "float64 q",
-        "_system_": (
-            "|",
-            ("float64 f f", "float64 f q", "float"),
-            ("float64 t f", "float64 t q", "count", "float"),
-        ),
-        "_squares_": "float64 2 q",
-        "_weight_power_": "int",
-        "_alpha_": "float64 q",
-        "_intercepted_": "bool",
-        "_several_": "bool",
-        "_statistics": ("float", "float64 f+q", "float64 f+q f+q"),
+        "_units_": Frame,
+        "_solution_": LinearSolution,
+        "_sums_": ("float", "float64 f+q", "float64 f+q f+q"),
     }
-
     _instead = {
         "normalize": "drop it: coefficients do not depend on the units of X, but with alpha > 0",
         "copy_X": "drop it: X is never changed",
         "tol": "drop it: the solution is exact to rounding, also of sparse data",
         "positive": "drop it: coefficients of any sign; scipy.optimize.nnls has those at least 0",
+        "solver": "drop it: the normal equations are solved, or the rows; mlcore.online.WidrowHoff "
+        "is what 'lms' was",
+        "step": "use mlcore.online.WidrowHoff",
     }
 
-    def __init__(
-        self,
-        *,
-        alpha: Any = 0.0,
-        fit_intercept: bool = True,
-        solver: str = "auto",
-        step: float | None = None,
-    ) -> None:
+    def __new__(cls, *args: Any, **params: Any) -> Any:
+        if cls is LinearRegression and params.get("solver") == "lms":
+            return WidrowHoff(**_of_widrow_hoff(params))
+        return super().__new__(cls, *args, **params)
+
+    def __init__(self, *, alpha: Any = 0.0, fit_intercept: bool = True) -> None:
         self.alpha = alpha
         self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.step = step
+
+    __new__.__signature__ = inspect.signature(__init__)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the linear function.
@@ -207,19 +177,15 @@ class LinearRegression(LinearDiagnostics, LinearBlocks, WidrowHoff, Regressor, M
         MemoryError
             If the sums of products, or a copy of the rows, do not fit.
         """
-        fit_intercept = self._checked_parameters()
-        owner = type(self).__name__
-        if self.solver == "lms":
-            self._set_fitted(X, **self._play(X, y, sample_weight, fit_intercept, anew=True))
-            return self
+        settings, owner = self._settings(), type(self).__name__
         checked, Y, weight, several = self._checked_rows(X, y, sample_weight, reset=True)
         weight, power = scaled_weights(weight)
-        alphas = np.ldexp(self._alphas(Y), -power)
-        frame = Frame.of(checked, Y, fit_intercept)
+        alphas = np.ldexp(as_target_penalties(settings.alpha, Y.shape[1], owner), -power)
+        frame = Frame.of(checked, Y, settings.fit_intercept, several)
         rows, sums = Rows.of(checked, Y, weight, frame), None
         if checked.shape[0] > checked.shape[1]:
             sums = rows.sums(owner)
-            outside = rows.out_of_range(sums, fit_intercept)
+            outside = rows.out_of_range(sums, settings.fit_intercept)
             if outside.any():
                 frame = frame.with_powers(checked, alphas.max(), outside)
                 rows = rows._replace(frame=frame)
@@ -229,25 +195,19 @@ class LinearRegression(LinearDiagnostics, LinearBlocks, WidrowHoff, Regressor, M
                 require_finite(checked, "X", owner)
             frame = frame.with_powers(checked, alphas.max())
             rows = rows._replace(frame=frame)
-        found = self._found(rows, sums, frame, alphas, fit_intercept, checked.dtype, power)
-        begun = frame_attributes(frame, checked.dtype, several)
-        self._set_fitted(X, **begun, **found)
+        origin = frame.origin.astype(checked.dtype)
+        attributes = self._solve(rows, sums, frame, alphas, settings, checked.dtype, power)
+        self._set_fitted(X, origin_=origin, _units_=frame, **attributes)
         return self
 
-    def _checked_parameters(self):
+    def _settings(self) -> Settings:
         owner = type(self).__name__
         if np.ndim(self.alpha) == 0:
             as_real(self.alpha, "alpha", owner=owner, at_least=0)
-        as_choice(self.solver, "solver", ("auto", "lms"), owner=owner)
-        if self.step is not None:
-            as_real(self.step, "step", owner=owner, above=0)
-        return as_bool(self.fit_intercept, "fit_intercept", owner=owner)
-
-    def _alphas(self, Y):
-        return as_target_penalties(self.alpha, Y.shape[1], type(self).__name__)
+        return Settings(self.alpha, as_bool(self.fit_intercept, "fit_intercept", owner=owner))
 
     def _checked_rows(self, X, y, sample_weight, reset, check_finite=False):
-        """Return samples, targets (n, k) and weights of positive weight, and if y has columns."""
+        """Return samples, targets (n, k) and weights of positive weight; True if y has columns."""
         like = None if reset else getattr(self, "origin_", None)
         check_finite |= sample_weight is not None  # else NaN shows in the sums
         checked = self._check_X(X, reset=reset, like=like, check_finite=check_finite)
@@ -263,43 +223,20 @@ class LinearRegression(LinearDiagnostics, LinearBlocks, WidrowHoff, Regressor, M
             checked, Y, weight = checked[present], Y[present], weight[present]
         return checked, Y, weight, several
 
-    def _found(self, rows, sums, frame, alphas, fit_intercept, dtype, weight_power=0):
-        """Return the fitted attributes."""
+    def _solve(self, rows, sums, frame, alphas, settings, dtype, weight_power=0):
+        """Return the fitted attributes; penalties and weights are in units of 2^weight_power."""
         with single_threaded_blas():
-            fit = solved(rows, sums, frame.power, alphas, fit_intercept, dtype)
+            fit = solved(rows, sums, frame.power, alphas, settings.fit_intercept, dtype)
+        owner = type(self).__name__
         if fit.from_sums:
             warn(
                 "UserWarning",
-                f"{type(self).__name__}: features depend on each other, or nearly "
+                f"{owner}: features depend on each other, or nearly "
                 f"(rcond {fit.rcond:.0e}), which sums of squares show to half the digits "
                 "only: fit to all rows at once.",
             )
-        found = self._in_units_of_the_data(fit, frame, dtype)
-        gap = np.ldexp(fit.gap, 2 * frame.target_power + weight_power)
-        if fit_intercept:  # rounding of the intercept, and of the mean of the targets
-            far = np.abs(frame.origin + np.ldexp(fit.center, frame.power))
-            error = 4 * EPS * (np.abs(found["_target_mean_"]) + np.abs(found["coef_"]) @ far)
-            n = fit.total if rows is None else rows.X.shape[0]
-            size = np.ldexp(np.sqrt(fit.target_squares / fit.total), frame.target_power)
-            error += 2 * EPS * np.sqrt(max(n, 4)) * size
-            gap = gap + np.ldexp(fit.total * error**2, weight_power)
-        return found | {
-            "rank_": fit.rank,
-            "gradient_norm_": fit.gradient_norm,
-            "rcond_": fit.rcond,
-            "solver_": "qr" if fit.by_rows else "cholesky",
-            "total_weight_": float(np.ldexp(fit.total, weight_power)),
-            "objective_": np.ldexp(fit.objective, 2 * frame.target_power + weight_power),
-            "duality_gap_": gap,
-            "_center_": fit.center,
-            "_system_": tuple(fit.system),
-            "_squares_": np.stack((fit.squares, fit.target_squares)),
-            "_weight_power_": weight_power,
-            "_alpha_": np.ldexp(alphas, weight_power),
-            "_intercepted_": fit_intercept,
-        }
 
-    def _in_units_of_the_data(self, fit: Fit, frame, dtype):
+        # Coefficients and intercept in units of the data.
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             power = frame.target_power - frame.power[:, None]
             coef = np.ldexp(fit.coef, power).astype(dtype)
@@ -307,34 +244,47 @@ class LinearRegression(LinearDiagnostics, LinearBlocks, WidrowHoff, Regressor, M
             intercept = mean - (frame.origin + np.ldexp(fit.center, frame.power)) @ coef
         if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
             raise ValueError(
-                f"{type(self).__name__}: the coefficients overflow {np.dtype(dtype).name}: rescale "
+                f"{owner}: the coefficients overflow {np.dtype(dtype).name}: rescale "
                 "the features of X, or y."
             )
-        if not self._checked_parameters():
+        coef = np.ascontiguousarray(coef.T)
+        gap = np.ldexp(fit.gap, 2 * frame.target_power + weight_power)
+        if settings.fit_intercept:  # rounding of the intercept, and of the mean of the targets
+            far = np.abs(frame.origin + np.ldexp(fit.center, frame.power))
+            error = 4 * EPS * (np.abs(mean) + np.abs(coef) @ far)
+            n = fit.total if rows is None else rows.X.shape[0]
+            size = np.ldexp(np.sqrt(fit.target_squares / fit.total), frame.target_power)
+            error += 2 * EPS * np.sqrt(max(n, 4)) * size
+            gap = gap + np.ldexp(fit.total * error**2, weight_power)
+        else:
             intercept = np.zeros(len(intercept))
+        objective = np.ldexp(fit.objective, 2 * frame.target_power + weight_power)
+        several = frame.several
         return {
-            "coef_": np.ascontiguousarray(coef.T),
-            "intercept_": intercept.astype(np.float64),
-            "_target_mean_": mean,
+            "coef_": coef if several else coef[0],
+            "intercept_": intercept if several else float(intercept[0]),
+            "objective_": objective if several else float(objective[0]),
+            "duality_gap_": gap if several else float(gap[0]),
+            "rank_": fit.rank,
+            "gradient_norm_": fit.gradient_norm,
+            "rcond_": fit.rcond,
+            "solver_": "qr" if fit.by_rows else "cholesky",
+            "total_weight_": float(np.ldexp(fit.total, weight_power)),
+            "_solution_": LinearSolution(
+                center=fit.center,
+                target_mean=mean,
+                system=fit.system,
+                squares=np.stack((fit.squares, fit.target_squares)),
+                weight_power=weight_power,
+                alpha=np.ldexp(alphas, weight_power),
+                intercept=settings.fit_intercept,
+            ),
         }
-
-    def _several_or_one(self, found, several):
-        """Return attributes of one target without the axis of targets."""
-        if several:
-            return found
-        one = ("objective_", "duality_gap_", "intercept_")
-        return found | {"coef_": found["coef_"][0]} | {name: float(found[name][0]) for name in one}
-
-    def _set_fitted(self, X_original, **attributes):
-        self.__dict__.pop("_statistics", None)
-        if "_system_" in attributes:
-            attributes = self._several_or_one(attributes, attributes["_several_"])
-        super()._set_fitted(X_original, **attributes)
 
     # ---- later calls
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return ``w'x + b`` of each row, (n_samples,) or.
+        """Return ``w'x + b`` for each row: (n_samples,), or (n_samples, n_targets).
 
         Parameters
         ----------
@@ -347,41 +297,203 @@ class LinearRegression(LinearDiagnostics, LinearBlocks, WidrowHoff, Regressor, M
         """
         self._check_ready()
         checked = self._check_X(X, reset=False, like=self.origin_)
-        coef = self.coef_.T.astype(np.float64)
+        coef, frame, solution = self.coef_.T.astype(np.float64), self._units_, self._solution_
         with single_threaded_blas():
             if sp.issparse(checked):
-                found = checked @ coef + self.intercept_
+                scores = checked @ coef + self.intercept_
             else:
-                shift = np.ldexp(self._center_, self._powers_)
-                origin = self.origin_.astype(np.float64)
-                found = np.empty((len(checked), *coef.shape[1:]))
+                shift = np.ldexp(solution.center, frame.power)
+                scores = np.empty((len(checked), *coef.shape[1:]))
                 for rows, block in row_blocks(checked):
-                    np.matmul(block - origin - shift, coef, out=found[rows])
-                found += self._target_mean_ if self._several_ else self._target_mean_[0]
-        return found.astype(checked.dtype, copy=False)
+                    np.matmul(block - frame.origin - shift, coef, out=scores[rows])
+                scores += solution.target_mean if frame.several else solution.target_mean[0]
+        return scores.astype(checked.dtype, copy=False)
 
-    @property
-    def _frame(self):
-        origin = self.origin_.astype(np.float64)
-        return Frame(origin, self._powers_, self._target_origin_, self._target_powers_)
+    def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
+        """Return y_i less the prediction of the fit without sample i, for every sample.
 
-    @property
-    def _system(self):
-        arrays = self._system_
-        kind = Triangle if len(arrays) == len(Triangle._fields) else NormalEquations
-        return kind(*arrays)
+        No refits: r / (1 - h), r the residual and h the leverage; where h is 1, so that only this
+        sample determines some direction, that of the shortest coefficients of the others.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+            The samples of the fit, as `y` and `sample_weight`.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        errors : float64 (n_samples,) or (n_samples, n_targets)
+            NaN where the weight is 0.
+
+        Raises
+        ------
+        ValueError
+            For other samples than those of the fit, and for a single one.
+
+        Notes
+        -----
+        O(n d² + d³) time.
+        """
+        self._check_ready()
+        rows = self._later_rows(X, y, sample_weight, check_finite=True)
+        weight = None if sample_weight is None else as_weights(sample_weight, len(y))
+        errors = leave_one_out(self, rows, weight)
+        return errors if self._units_.several else errors[:, 0]
+
+    def path(self, alphas: Any) -> LinearPath:
+        """Return the models of many penalties, from one decomposition.
+
+        Parameters
+        ----------
+        alphas : array-like of shape (m,)
+            Each at least 0.
+
+        Returns
+        -------
+        path : LinearPath
+            One model for each penalty.
+
+        Notes
+        -----
+        O(d³) time and O(d²) for each penalty. Directions in which the features vary by less than
+        rounding are left out, for every penalty.
+        """
+        self._check_ready()
+        return path(self, as_penalties(alphas, "alphas", type(self).__name__))
+
+    def inference(self) -> LinearInference:
+        """Return standard errors, tests and intervals of the coefficients of least squares.
+
+        Returns
+        -------
+        inference : LinearInference
+            Of all coefficients.
+
+        Raises
+        ------
+        ValueError
+            For ``alpha > 0``: penalised estimates are biased, so that their errors are not these;
+            and for no more samples than parameters.
+        """
+        self._check_ready()
+        return linear_inference(self)
+
+    # ---- a fit by sums over rows
+
+    def begin(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Choose the origin and the units of the sums from first rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+            This model.
+        """
+        settings, owner = self._settings(), type(self).__name__
+        checked, Y, _, several = self._checked_rows(X, y, sample_weight, True, True)
+        largest = as_target_penalties(settings.alpha, Y.shape[1], owner).max()
+        frame = Frame.of(checked, Y, settings.fit_intercept, several).with_powers(checked, largest)
+        self._set_fitted(X, origin_=frame.origin.astype(checked.dtype), _units_=frame)
+        return self
+
+    def partial_statistics(self, X: Any, y: Any = None, sample_weight: Any = None) -> Scatter:
+        """Return weight, mean and scatter of features and targets of the rows, side by side.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        statistics : Scatter
+            Sums over these rows.
+        """
+        self._check_fitted()
+        owner = type(self).__name__
+        return require_in_units(self._later_rows(X, y, sample_weight).sums(owner), owner)
+
+    def merge(self, a: Scatter, b: Scatter) -> Scatter:
+        """Return the statistics of the rows of both.
+
+        Parameters
+        ----------
+        a, b : Scatter
+            Sums over different rows.
+
+        Returns
+        -------
+        statistics : Scatter
+            Their sums.
+        """
+        return merged_scatter(a, b)
+
+    def update(self, statistics: Scatter) -> Self:
+        """Fit the function to the statistics of all rows: the whole fit.
+
+        Parameters
+        ----------
+        statistics : Scatter
+            Sums over all rows.
+
+        Returns
+        -------
+        self
+            This model.
+        """
+        settings, owner = self._settings(), type(self).__name__
+        self._check_fitted()
+        frame, n_targets = self._units_, len(self._units_.target_power)
+        width = len(frame.power) + n_targets
+        if not isinstance(statistics, Scatter) or len(statistics.mean) != width:
+            raise ValueError(
+                f"{owner}: statistics must come from partial_statistics of a model "
+                "that has begun with as many features and targets."
+            )
+        alphas = as_target_penalties(settings.alpha, n_targets, owner)
+        state = self._solve(None, statistics, frame, alphas, settings, self.origin_.dtype)
+        self._update_state(state | {"_sums_": tuple(statistics)})
+        return self
+
+    def _sums_so_far(self):
+        """Return the sums over the rows so far: those of a fit follow from its system."""
+        if self._sums_ is None and "coef_" in vars(self):
+            return self._solution_.sums(self._units_, self.total_weight_)
+        return super()._sums_so_far()
+
+    def _in_larger_units(self, sums, X, y, sample_weight):
+        """Take larger units, as these rows need them, and return the sums in those."""
+        checked, Y, _, _ = self._checked_rows(X, y, sample_weight, False)
+        before = self._units_
+        frame = self._units_ = before._replace(
+            power=larger_powers(before.power, checked, before.origin),
+            target_power=larger_powers(before.target_power, Y, before.target_origin),
+        )
+        if sums is None:
+            return None
+        powers = frame.power - before.power, frame.target_power - before.target_power
+        return in_larger_units(sums, np.concatenate(powers))
+
+    # ---- checks
 
     def _later_rows(self, X, y, sample_weight, check_finite=False):
+        """Return the checked rows of a later call, whose targets are as many as those before."""
         checked, Y, weight, several = self._checked_rows(X, y, sample_weight, False, check_finite)
-        self._require_targets(Y, several)
-        return Rows.of(checked, Y, weight, self._frame)
-
-    def _require_targets(self, Y, several):
-        if several != self._several_ or Y.shape[1] != len(self._target_powers_):
+        frame = self._units_
+        if several != frame.several or Y.shape[1] != len(frame.target_power):
             raise ValueError(
                 f"y has {Y.shape[1]} columns, but {type(self).__name__} was fitted to "
-                f"{len(self._target_powers_)}{' in columns' if self._several_ else ''}."
+                f"{len(frame.target_power)}{' in columns' if frame.several else ''}."
             )
+        return Rows.of(checked, Y, weight, frame)
 
     def _check_ready(self):
         self._check_fitted()
@@ -390,3 +502,22 @@ class LinearRegression(LinearDiagnostics, LinearBlocks, WidrowHoff, Regressor, M
                 f"This {type(self).__name__} instance is not fitted yet: it has begun, but call "
                 "'update' before using this estimator."
             )
+
+    def _from_older_state(self, state):
+        state = dict(state)
+        solver, step = state.pop("solver", "auto"), state.pop("step", None)  # of 0.2
+        if state.get("solver_", solver) == "lms":
+            self.__class__ = WidrowHoff
+            return self._from_older_state(state | {"step": step})
+        return super()._from_older_state(with_objects(state))
+
+
+def _of_widrow_hoff(params):
+    """Return the parameters of `WidrowHoff` among those of 0.2 for ``solver="lms"``."""
+    alpha = params.get("alpha", 0.0)
+    if np.any(np.asarray(alpha) != 0):
+        raise ValueError(
+            f"LinearRegression: alpha={alpha} must be 0 with solver='lms', which is "
+            "mlcore.online.WidrowHoff and has no penalty."
+        )
+    return {name: value for name, value in params.items() if name not in ("alpha", "solver")}

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import linalg
 from scipy import sparse as sp
 
+from mlcore.checks.stored import stored
 from mlcore.numerics.eigen.lapack import stoppable
 from mlcore.numerics.scatter import (
     BeyondUnits,
@@ -26,6 +27,7 @@ _DEPARTURE = 0.5  # from orthonormal columns, at most: that of a factor which is
 _PENALTY = 300  # power of two that penalties do not exceed
 
 
+@stored(version=1)
 class Frame(NamedTuple):
     """Points that differences of features and targets refer to, and powers of two they count in.
 
@@ -37,22 +39,32 @@ class Frame(NamedTuple):
         Features are ``2^-power (x - origin)``.
     target_origin : float64 (k,)
     target_power : int (k,)
+    several : bool
+        True if targets have an axis of their own, False if k = 1 and they are numbers.
     """
 
     origin: np.ndarray
     power: np.ndarray
     target_origin: np.ndarray
     target_power: np.ndarray
+    several: bool
+    _stored = {
+        "origin": "float64 f",
+        "power": "int f",
+        "target_origin": "float64 q",
+        "target_power": "int q",
+        "several": "bool",
+    }
 
     @classmethod
-    def of(cls, X: Any, Y: np.ndarray, fit_intercept: bool) -> "Frame":
+    def of(cls, X: Any, Y: np.ndarray, fit_intercept: bool, several: bool) -> "Frame":
         """Return the frame of these rows, with powers of 0 for features."""
         d, k = X.shape[1], Y.shape[1]
         origin = origin_of(X) if fit_intercept else np.zeros(d)
         near = origin_of(Y) if fit_intercept else np.zeros(k)
         power = np.frexp(np.abs(Y - near).max(axis=0))[1].astype(np.int64)
         power[np.abs(power) <= _PLAIN[X.dtype.itemsize]] = 0
-        return cls(origin, np.zeros(d, np.int64), near, power)
+        return cls(origin, np.zeros(d, np.int64), near, power, several)
 
     def with_powers(self, X: Any, alpha: float, columns: np.ndarray | None = None) -> "Frame":
         """Return the frame with powers of those columns (default: all) that are out of range.

@@ -1,4 +1,4 @@
-"""Hot loop of mlcore.linear_model.regression.widrow_hoff: rounds of prediction and correction.
+"""Hot loop of mlcore.online.gradient_descent.widrow_hoff: rounds of prediction and correction.
 
 A round computes the residual r of a row for each target and adds ``2 step s r x`` to its weights,
 s the weight of the row. O(k d) time per round for k targets, O(k nnz) for sparse rows.

@@ -1,4 +1,4 @@
-"""Linear regression by Widrow and Hoff's rule: its definition, its bounds, its refusals."""
+"""Widrow and Hoff's rule: its definition, its bounds, its refusals."""
 
 import math
 import pickle
@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
+from sklearn.base import clone
 
 import mlcore
 from mlcore.linear_model import LinearRegression
-from mlcore.online import OnlineGradientDescent
+from mlcore.online import OnlineGradientDescent, WidrowHoff
 
 
 def stream(seed, n=40, d=3, k=2):
@@ -27,7 +28,7 @@ def stream(seed, n=40, d=3, k=2):
 def test_rounds_are_those_of_the_definition(intercept, dtype, form):
     X, Y, s = stream(0)
     X, s = X.astype(dtype), s + 0.5
-    model = LinearRegression(solver="lms", fit_intercept=intercept).fit(form(X), Y, s)
+    model = WidrowHoff(fit_intercept=intercept).fit(form(X), Y, s)
     rows = np.c_[X.astype(float), np.ones(40)][:, : 3 + intercept]
     step = 1 / (4 * (s * (rows**2).sum(axis=1)).max())
     assert_allclose(model.step_, step, rtol=1e-12)
@@ -42,14 +43,14 @@ def test_rounds_are_those_of_the_definition(intercept, dtype, form):
     assert_allclose(model.loss_, loss, rtol=tolerance)
     if intercept:
         assert_allclose(model.intercept_, w[3], rtol=0, atol=tolerance * abs(w).max())
-    assert model.coef_.dtype == dtype and model.n_rounds_ == 40 and model.solver_ == "lms"
+    assert model.coef_.dtype == dtype and model.n_rounds_ == 40
     expected = X @ w[:3] + (w[3] if intercept else 0)
     assert_allclose(model.predict(form(X)), expected, rtol=0, atol=tolerance * abs(expected).max())
 
 
 def test_it_is_online_gradient_descent_on_the_squared_loss():
     X, Y, _ = stream(1, k=1)
-    model = LinearRegression(solver="lms").fit(X, Y[:, 0])
+    model = WidrowHoff().fit(X, Y[:, 0])
     radius = model.step_ * math.sqrt(40) * 1e9
     rival = OnlineGradientDescent(
         loss="squared", projection=None, radius=radius, lipschitz=1e9, horizon=40
@@ -67,9 +68,8 @@ def test_the_loss_keeps_to_its_bounds_against_every_vector(seed, intercept, shar
     Y = Y if seed % 2 else Y**3 * 10  # also of targets that no line is near
     s += 0.25
     size = (s * ((X**2).sum(axis=1) + intercept)).max()
-    model = LinearRegression(
-        solver="lms", fit_intercept=intercept, step=share if share is None else share / size
-    ).fit(X, Y, s)
+    step = share if share is None else share / size
+    model = WidrowHoff(fit_intercept=intercept, step=step).fit(X, Y, s)
     best = LinearRegression(fit_intercept=intercept).fit(X, Y, s)
     rng = np.random.default_rng(seed)
     for u, c in (
@@ -89,8 +89,8 @@ def test_the_loss_keeps_to_its_bounds_against_every_vector(seed, intercept, shar
 def test_rounds_together_are_rounds_in_parts(form, tmp_path):
     X, Y, s = stream(2)
     step = 0.2 / ((X**2).sum(axis=1) + 1).max() / 2
-    whole = LinearRegression(solver="lms", step=step).fit(form(X), Y, s)
-    parts = LinearRegression(solver="lms", step=step)
+    whole = WidrowHoff(step=step).fit(form(X), Y, s)
+    parts = WidrowHoff(step=step)
     parts.partial_fit(form(X[:15]), Y[:15], s[:15])
     mlcore.save(parts, tmp_path / "model.npz")
     for other in (pickle.loads(pickle.dumps(parts)), mlcore.load(tmp_path / "model.npz"), parts):
@@ -106,48 +106,88 @@ def test_rounds_together_are_rounds_in_parts(form, tmp_path):
         parts.partial_fit(X, Y, s)
     r = Y - parts.predict(X)
     assert (s @ r**2 <= 1.3 * loss).all()
-    one = LinearRegression(solver="lms", step=step).fit(X, Y[:, 0], s)
+    one = WidrowHoff(step=step).fit(X, Y[:, 0], s)
     assert_allclose(one.coef_, whole.coef_[0], rtol=1e-12)
     assert isinstance(one.loss_, float) and isinstance(one.observed_bound(one.coef_), float)
-    again = whole.partial_fit(X[:15], Y[:15])  # after fit, as with sums, it begins anew
-    assert again.n_rounds_ == 15
+    rounds = whole.n_rounds_
+    assert whole.partial_fit(X[:15], Y[:15]).n_rounds_ == rounds + 15  # rounds go on after fit
+    assert whole.fit(X[:15], Y[:15]).n_rounds_ == 15
 
 
 def test_refusals():
     X, Y, _ = stream(3)
-    lms = LinearRegression(solver="lms")
+    model = WidrowHoff()
     for how, message in (
-        ({"solver": "sgd"}, "solver"),
         ({"step": 0.0}, "step=0.0"),
         ({"step": "small"}, "step="),
         ({"step": 1e9}, r"step=1e\+09 must be at most"),
-        ({"alpha": 1.0}, "alpha=1.0 must be 0 with solver='lms'"),
     ):
         with pytest.raises((TypeError, ValueError), match=message):
-            LinearRegression(**{"solver": "lms"} | how).fit(X, Y)
+            WidrowHoff(**how).fit(X, Y)
     with pytest.raises(ValueError, match="NaN"):
-        lms.fit(np.where(X > 0, X, np.nan), Y)
+        model.fit(np.where(X > 0, X, np.nan), Y)
     with pytest.raises(ValueError, match="square overflows"):
-        lms.fit(X * 1e200, Y)
+        model.fit(X * 1e200, Y)
     with pytest.raises(ValueError, match="squares of the samples over- or underflow: rescale X"):
-        lms.fit(X * 1e10, Y, np.full(40, 1e300))
+        model.fit(X * 1e10, Y, np.full(40, 1e300))
     with pytest.raises(ValueError, match="the steps overflow"):
-        lms.fit(X.astype(np.float32), Y * 1e100)
-    assert not hasattr(lms, "coef_")
-    with pytest.raises(ValueError, match="no sums over rows"):
-        lms.begin(X, Y)
-    lms.fit(X, Y)
-    for call in (lms.inference, lambda: lms.path([0.0]), lambda: lms.leave_one_out(X, Y)):
-        with pytest.raises(ValueError, match="no sums over rows"):
-            call()
+        model.fit(X.astype(np.float32), Y * 1e100)
+    assert not hasattr(model, "coef_")
+    model.fit(X, Y)
     for given_ in (([1.0, 2.0, 3.0],), ([[1.0] * 3] * 2, [1.0] * 3), ([[math.nan] * 3] * 2,)):
         with pytest.raises(ValueError, match="coef"):
-            lms.observed_bound(*given_)
-    with pytest.raises(ValueError, match="of fits with solver='lms'"):
-        LinearRegression().fit(X, Y).observed_bound(np.ones((2, 3)))
-    before = pickle.dumps(lms.partial_fit(X[:9], Y[:9]))
+            model.observed_bound(*given_)
+    before = pickle.dumps(model.partial_fit(X[:9], Y[:9]))
     with pytest.raises(ValueError, match="step=.* must be at most"):
-        lms.partial_fit(X * 1e3, Y)
+        model.partial_fit(X * 1e3, Y)
     with pytest.raises(ValueError, match="y has 1 columns"):
-        lms.partial_fit(X, Y[:, 0])
-    assert pickle.dumps(lms) == before
+        model.partial_fit(X, Y[:, 0])
+    assert pickle.dumps(model) == before
+
+
+def test_the_solver_of_0_2_makes_the_model(tmp_path):
+    X, Y, _ = stream(4)
+    model = LinearRegression(solver="lms", fit_intercept=False, alpha=0.0)
+    assert type(model) is WidrowHoff and model.get_params() == {
+        "fit_intercept": False,
+        "step": None,
+    }
+    assert type(clone(model)) is WidrowHoff
+    assert_array_equal(model.fit(X, Y).coef_, WidrowHoff(fit_intercept=False).fit(X, Y).coef_)
+    with pytest.raises(ValueError, match="alpha=1.0 must be 0 with solver='lms'"):
+        LinearRegression(solver="lms", alpha=1.0)
+    for parameter in ("solver", "step"):
+        with pytest.raises(TypeError, match=parameter):
+            LinearRegression(**{parameter: None})
+
+
+def state_of_0_2(model, several):
+    """The attributes that ``LinearRegression(solver="lms")`` of 0.2 had."""
+    zeros, several_values = np.zeros(3), np.atleast_1d(model.intercept_)
+    kept = {name: value for name, value in vars(model).items() if name not in ("step", "_run_")}
+    return kept | {
+        "alpha": 0.0, "solver": "lms", "step": model.step, "solver_": "lms", "origin_": zeros,
+        "_gradients_": model._run_.squares, "_center_": zeros, "_powers_": zeros.astype(np.int64),
+        "_target_mean_": several_values, "_target_powers_": np.zeros(len(several_values), np.int64),
+        "_intercepted_": True, "_several_": several, "_statistics": (),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_files_and_pickles_of_0_2_go_on(several, tmp_path):
+    X, Y, _ = stream(5)
+    Y = Y if several else Y[:, 0]
+    model = WidrowHoff(step=1e-9).fit(X[:20], Y[:20])
+    old = LinearRegression.__new__(LinearRegression)
+    old.__dict__ = state_of_0_2(model, several)
+    mlcore.save(old, tmp_path / "old.npz")
+    for again in (mlcore.load(tmp_path / "old.npz"), pickle.loads(pickle.dumps(old))):
+        assert type(again) is WidrowHoff and vars(again).keys() == vars(model).keys()
+        again.partial_fit(X[20:], Y[20:])
+        whole = WidrowHoff(step=1e-9).fit(X, Y)
+        assert_array_equal(again.coef_, whole.coef_)
+        assert_array_equal(again.loss_, whole.loss_)
+    unfitted = LinearRegression.__new__(LinearRegression)
+    unfitted.__dict__ = {"alpha": 0.0, "fit_intercept": True, "solver": "lms", "step": 0.5}
+    mlcore.save(unfitted, tmp_path / "old.npz")
+    assert repr(mlcore.load(tmp_path / "old.npz")) == "WidrowHoff(step=0.5)"
