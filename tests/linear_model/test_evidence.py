@@ -14,7 +14,7 @@ from mlcore.checks.errors import ConvergenceWarning
 from mlcore.linear_model import LogisticRegression
 from mlcore.linear_model.logistic.logistic_pass import LogisticRows
 from mlcore.linear_model.logistic.objective import Objective
-from mlcore.linear_model.logistic.steps.hessian_products import InverseBounds
+from mlcore.linear_model.logistic.steps.conjugate_gradients import InverseBounds, Products
 
 KINDS = {
     "plain": lambda X, y, rng: X,
@@ -166,8 +166,9 @@ def test_the_radius_holds_for_differences_of_any_two_classes(alpha):
     rows = LogisticRows(X, codes, np.ones(n), None, c, True)
     objective, theta = Objective(rows, alpha), 0.1 * rng.normal(size=(c, d + 1))
     theta[1, -1] = -4
-    bounds = InverseBounds(objective, objective.at(theta, hessian=True))
-    H = np.array([bounds(e.reshape(c, d + 1)).ravel() for e in np.eye(c * (d + 1))])
+    products = Products(objective, objective.at(theta, hessian=True))
+    bounds = InverseBounds(products)
+    H = np.array([products(e.reshape(c, d + 1)).ravel() for e in np.eye(c * (d + 1))])
     Z = np.c_[(X - rows.shift) * rows.scale, np.ones(n)]
     longest = {}
     for a, b in [(0, 1), (0, 2), (1, 2)]:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from scipy import sparse as sp
@@ -37,22 +38,23 @@ def bounds_by_products(
         Bound on the error of the gradient.
     factor : float
     """
-    products = InverseBounds(objective, point)
+    products = Products(objective, point)
+    bounds = InverseBounds(products)
     penalised = bool((products.penalty[:-1] > 0).all())
     gradient = products.determined(point.gradient)
     known, rest = 0.0, 0.0
     for s in _steps(products, gradient, metric_of(objective.rows)(objective, point)):
-        s, r = products.with_solved_intercepts(s, gradient + products(s))
+        s, r = bounds.with_solved_intercepts(s, gradient + products(s))
         known = max(0.0, -float(((gradient + r) * s).sum()))
         if penalised:
             rest = float((r[:, :-1] ** 2 / products.penalty[:-1]).sum())
         if penalised and rest <= _NEAR * known:
             break
     decrement = math.sqrt(factor * (known + rest))
-    if not penalised or products.centres is None:
+    if not penalised or bounds.centres is None:
         return decrement, math.inf
     root = math.sqrt(factor)
-    return decrement + root * products.norm(error), products.radius() / root
+    return decrement + root * bounds.norm(error), bounds.radius() / root
 
 
 def _steps(products: "Products", g: np.ndarray, metric: Metric) -> Iterator[np.ndarray]:
@@ -71,7 +73,7 @@ def _steps(products: "Products", g: np.ndarray, metric: Metric) -> Iterator[np.n
 class Products:
     """Products with the Hessian of an objective at a point, in one reading of the rows each.
 
-    `count` is their number.
+    `count` is their number, `n_scores` that of scores.
     """
 
     def __init__(self, objective: Objective, point: Point) -> None:
@@ -79,20 +81,20 @@ class Products:
         self.penalty = objective.penalty
         self.count = 0
         scores = objective.scores(point.theta)
-        c = self._c = scores.shape[1]
+        c = self.n_scores = scores.shape[1]
         self._p = expit(scores) if c == 1 else np.exp(log_softmax(scores))
         self._weight = (rows.weight / rows.total)[:, None]
         if c == 1:
             self._weight = self._weight * self._p * expit(-scores)
 
-    def _curved(self, Z, block):
+    def curved(self, Z: np.ndarray, block: slice) -> np.ndarray:
         """Return the second derivatives of the losses of some rows in their scores, times Z."""
-        if self._c > 1:
+        if self.n_scores > 1:
             p = self._p[block]
             Z = (Z - np.einsum("ij,ij->i", p, Z)[:, None]) * p
         return self._weight[block] * Z
 
-    def _blocks(self):
+    def blocks(self) -> Iterator[tuple[slice, Any]]:
         """Yield slices of rows, and these rows, shifted; sparse ones have no shift."""
         rows = self.rows
         if sp.issparse(rows.X):
@@ -106,8 +108,8 @@ class Products:
         self.count += 1
         out, scale, constant = self.penalty * v, self.rows.scale, float(self.rows.intercept)
         coef = (v[:, :-1] * scale).T
-        for block, B in self._blocks():
-            Q = self._curved(B @ coef + constant * v[:, -1], block)
+        for block, B in self.blocks():
+            Q = self.curved(B @ coef + constant * v[:, -1], block)
             out[:, :-1] += (B.T @ Q).T * scale
             out[:, -1] += constant * Q.sum(axis=0)
         return out
@@ -124,7 +126,7 @@ class Products:
 
     def determined(self, v: np.ndarray) -> np.ndarray:
         """Return v without equal changes of all classes, where nothing depends on them."""
-        if self._c == 1:
+        if self.n_scores == 1:
             return v
         v = v.copy()
         free = self.penalty == 0
@@ -132,20 +134,17 @@ class Products:
         return v
 
 
-def _inner(a, b):
-    return float((a * b).sum())
-
-
-class InverseBounds(Products):
+class InverseBounds:
     """Bounds in the inverse Hessian, of which the penalty is a part that is easily inverted."""
 
-    def __init__(self, objective: Objective, point: Point) -> None:
-        super().__init__(objective, point)
-        rows, c = self.rows, self._c
+    def __init__(self, products: Products) -> None:
+        self._times, self._rows, self._c = products, products.rows, products.n_scores
+        self.penalty = products.penalty
+        rows, c = self._rows, self._c
         self._inverse = np.zeros((c, c))  # of the Hessian of the intercepts
         if rows.intercept:
             every = slice(0, rows.n)
-            H = [self._curved(np.tile(e, (rows.n, 1)), every).sum(axis=0) for e in np.eye(c)]
+            H = [products.curved(np.tile(e, (rows.n, 1)), every).sum(axis=0) for e in np.eye(c)]
             self._inverse = self._centred(NewtonSystem(np.array(H), c).solve(np.eye(c)))
         many = c * c * (rows.d + 1) > _VALUES
         self.centres = None if many else self._regressions()
@@ -156,29 +155,29 @@ class InverseBounds(Products):
 
     def with_solved_intercepts(self, s: np.ndarray, r: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return a step and its residual, with intercepts for which that is 0 there."""
-        if not self.rows.intercept:
+        if not self._rows.intercept:
             return s, r
         change = np.zeros_like(s)
         change[:, -1] = -self._inverse @ r[:, -1]
-        return s + change, r + self(change)
+        return s + change, r + self._times(change)
 
     def _regressions(self):
         """Return the part of the Hessian between columns and intercepts, times the inverse of that
         between the intercepts, (n_scores, n_scores, d).
         """
-        out = np.zeros((self._c, self._c, self.rows.d))
-        if self.rows.intercept:
-            v = np.zeros((self._c, self.rows.d + 1))
+        out = np.zeros((self._c, self._c, self._rows.d))
+        if self._rows.intercept:
+            v = np.zeros((self._c, self._rows.d + 1))
             for k, column in enumerate(self._inverse.T):
                 v[:, -1] = column
-                out[k] = self(v)[:, :-1]
+                out[k] = self._times(v)[:, :-1]
         return out
 
     def norm(self, error: np.ndarray) -> float:
         """Return a bound on the norm, in the inverse Hessian, of gradients of at most this size."""
         root = np.sqrt(self.penalty[:-1])
         found = float(np.linalg.norm(error[:, :-1] / root))
-        if self.rows.intercept:
+        if self._rows.intercept:
             squares = ((self.centres / root) ** 2).sum(axis=(1, 2)) + self._inverse.diagonal()
             found += float(error[:, -1] @ np.sqrt(squares))
         return found
@@ -188,7 +187,7 @@ class InverseBounds(Products):
 
         Of several classes, of the difference of its copies for any two of them.
         """
-        c, rows, A = self._c, self.rows, self._inverse
+        c, rows, A = self._c, self._rows, self._inverse
         pairs = [(0, 0)] if c == 1 else [(a, b) for a in range(c) for b in range(a + 1, c)]
         metric = rows.scale / np.sqrt(self.penalty[:-1])
         copies = 1 if c == 1 else 2
@@ -200,7 +199,7 @@ class InverseBounds(Products):
             projections[at] = u[a] if c == 1 else u[a] - u[b]
             constants[at] = (u**2).sum() + q
         largest = 0.0
-        for _, B in self._blocks():
+        for _, B in self._times.blocks():
             if sp.issparse(B):
                 B = B @ sp.diags_array(metric)
                 squares = np.asarray(B.multiply(B).sum(axis=1)).ravel()
