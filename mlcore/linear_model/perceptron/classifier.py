@@ -32,7 +32,6 @@ class Settings(NamedTuple):
     shuffle: bool
     fit_intercept: bool
     average: bool
-    progress: Progress
 
 
 class PerceptronClassifier(CallbackSupport, Classifier):
@@ -79,7 +78,6 @@ class PerceptronClassifier(CallbackSupport, Classifier):
             as_bool(self.shuffle, "shuffle", owner=owner),
             as_bool(self.fit_intercept, "fit_intercept", owner=owner),
             as_bool(self.average, "average", owner=owner),
-            Progress(self.verbose, self.callback, owner, self),
         )
 
     def fit(self, X: Any, y: Any) -> Self:
@@ -111,7 +109,7 @@ class PerceptronClassifier(CallbackSupport, Classifier):
             return {"classes_": classes, "n_features_in_": samples.shape[-1]} | rounds.attributes()
 
         trace = []
-        with settings.progress as progress:
+        with Progress(self.verbose, self.callback, type(self).__name__, self) as progress:
             watched = progress.active
             while len(trace) < settings.max_iter and (not trace or trace[-1]):
                 order = np.arange(n) if random is None else random.permutation(n)

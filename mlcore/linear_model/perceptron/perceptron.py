@@ -132,7 +132,7 @@ class Perceptron(PerceptronClassifier, Model):
     """
 
     coef_: np.ndarray
-    _run_: AveragedRounds | None  # with `average`
+    _run_: AveragedRounds | None = None  # with `average`
 
     _tags = {"input_tags.sparse": True}
     _stored = {"coef_": "float c' f", "_run_": ("|", "none", AveragedRounds)}
@@ -225,16 +225,15 @@ class LinearRounds:
         self.radius = math.hypot(largest_norm, float(settings.fit_intercept))
         self.counts = np.zeros(X.shape[0], dtype=np.int64)
         shape = (1 if n_classes == 2 else n_classes, X.shape[1])
-        lagging = shape if settings.average else (0, 0)
-        run = AveragedRounds(
-            np.zeros(shape), np.zeros(shape[0]), np.zeros(lagging), np.zeros(lagging[0])
-        )
-        self._n_rounds = 0
-        if earlier is not None:
-            self._n_rounds = earlier.n_rounds_
-            run = vars(earlier).get("_run_") or run._replace(
-                weights=earlier.coef_, offsets=earlier.intercept_
-            )
+        if earlier is None:
+            run, self._n_rounds = None, 0
+            weights, offsets = np.zeros(shape), np.zeros(shape[0])
+        else:
+            run, self._n_rounds = earlier._run_, earlier.n_rounds_
+            weights, offsets = earlier.coef_, earlier.intercept_
+        if run is None:
+            lagging = shape if settings.average else (0, 0)
+            run = AveragedRounds(weights, offsets, np.zeros(lagging), np.zeros(lagging[0]))
         self._weights = np.ldexp(run.weights, -self._power).astype(X.dtype)
         self._offsets = np.array(run.offsets)
         self._lag, self._offset_lag = np.ldexp(run.lag, -self._power), np.array(run.offset_lag)
