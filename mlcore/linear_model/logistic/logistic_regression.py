@@ -817,14 +817,14 @@ class LogisticRegression(CallbackSupport, RowSums, Classifier, Model):
         return model
 
     def _from_older_state(self, state):
-        state = {name: value for name, value in state.items() if name != "random_state"}  # 0.2
-        if "_theta_" in state:
-            columns = Columns(*state.pop("_columns_"))
-            line, gradient = state.pop("_line_", None), state.pop("_gradient_", None)
+        state.pop("random_state", None)  # of 0.2, as the loose attributes
+        if "coef_" in state and "_run_" not in state:
+            names = "theta", "columns", "line", "gradient", "pairs"
+            theta, columns, line, gradient, pairs = (state.pop(f"_{name}_", None) for name in names)
             if line is not None:
-                start, value, direction, slope, length, endless = line
-                line = Line(start, value, gradient, direction, slope, length, endless)
-            state["_run_"] = Run(state.pop("_theta_"), columns, line, state.pop("_pairs_", None))
+                start, value, *others = line
+                line = Line(start, value, gradient, *others)
+            state["_run_"] = Run(theta, Columns(*columns), line, pairs)
             state["_solution_"] = TrainingRows(None, False)
         return super()._from_older_state(state)
 

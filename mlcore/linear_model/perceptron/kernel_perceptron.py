@@ -192,9 +192,8 @@ class KernelPerceptron(PerceptronClassifier, KernelModel):
         return scores.astype(precision(self.support_vectors_), copy=False)
 
     def _from_older_state(self, state):
-        if "_n_seen_" in state:  # 0.2
-            parts = state.pop("_corrections_", None), state.pop("_lag_", None)
-            state["_run_"] = KernelRun(state.pop("_n_seen_"), *parts)
+        if "classes_" in state and "_run_" not in state:  # 0.2
+            state["_run_"] = KernelRun(*(state.pop(f"_{f}_", None) for f in KernelRun._fields))
         return super()._from_older_state(state)
 
 

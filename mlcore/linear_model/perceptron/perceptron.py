@@ -183,9 +183,9 @@ class Perceptron(PerceptronClassifier, Model):
         return linear_scores(X, self.coef_, self.intercept_)
 
     def _from_older_state(self, state):
-        if "_weights_" in state:  # 0.2
-            names = "_weights_", "_offsets_", "_lag_", "_offset_lag_"
-            state["_run_"] = AveragedRounds(*(state.pop(name) for name in names))
+        if "_run_" not in state and f"_{AveragedRounds._fields[0]}_" in state:  # 0.2
+            old = (state.pop(f"_{name}_") for name in AveragedRounds._fields)
+            state["_run_"] = AveragedRounds(*old)
         return super()._from_older_state(state)
 
 

@@ -116,19 +116,38 @@ class LinearSolution(NamedTuple):
         return Scatter(total_weight, mean, np.ldexp(scatter, self.weight_power))
 
 
+def in_units_of_the_data(
+    fit: Fit, frame: Frame, dtype: np.dtype, owner: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return coefficients (k, d) in `dtype`, intercepts (k,), and values at the center (k,)."""
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        coef = np.ldexp(fit.coef, frame.target_power - frame.power[:, None]).astype(dtype)
+        mean = frame.target_origin + np.ldexp(fit.offset, frame.target_power)
+        intercept = mean - (frame.origin + np.ldexp(fit.center, frame.power)) @ coef
+    if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
+        raise ValueError(
+            f"{owner}: the coefficients overflow {np.dtype(dtype).name}: rescale the features of "
+            "X, or y."
+        )
+    return np.ascontiguousarray(coef.T), intercept, mean
+
+
 def with_objects(state: dict[str, Any]) -> dict[str, Any]:
     """Return the fitted attributes of 0.2, of which the loose ones have become objects."""
-    if "_target_powers_" in state:
-        names = "_powers_", "_target_origin_", "_target_powers_", "_several_"
+
+    def old(*names):
+        return [state.pop(f"_{name}_") for name in names]
+
+    if "origin_" in state and "_units_" not in state:
         origin = state["origin_"].astype(np.float64)
-        state["_units_"] = Frame(origin, *(state.pop(name) for name in names))
-    if "_system_" in state:
-        arrays = state.pop("_system_")
+        names = "powers", "target_origin", "target_powers", "several"
+        state["_units_"] = Frame(origin, *old(*names))
+    if "coef_" in state and "_solution_" not in state:
+        (arrays,) = old("system")
         kind = Triangle if len(arrays) == len(Triangle._fields) else NormalEquations
-        names = "_squares_", "_weight_power_", "_alpha_", "_intercepted_"
-        state["_solution_"] = LinearSolution(
-            state.pop("_center_"), state.pop("_target_mean_"), kind(*arrays), *map(state.pop, names)
-        )
+        center, mean = old("center", "target_mean")
+        others = old("squares", "weight_power", "alpha", "intercepted")
+        state["_solution_"] = LinearSolution(center, mean, kind(*arrays), *others)
     if "_statistics" in state:
         state["_sums_"] = state.pop("_statistics")
     return state

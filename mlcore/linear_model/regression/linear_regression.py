@@ -13,7 +13,12 @@ from mlcore.checks.penalties import as_penalties, as_target_penalties
 from mlcore.estimator.mixins import Regressor
 from mlcore.estimator.model import Model, warn
 from mlcore.linear_model.regression.diagnostics import LinearPath, leave_one_out, path
-from mlcore.linear_model.regression.fitted import LinearSolution, solved, with_objects
+from mlcore.linear_model.regression.fitted import (
+    LinearSolution,
+    in_units_of_the_data,
+    solved,
+    with_objects,
+)
 from mlcore.linear_model.regression.least_squares import EPS
 from mlcore.linear_model.regression.linear_inference import LinearInference, linear_inference
 from mlcore.linear_model.regression.rows import Frame, Rows
@@ -236,18 +241,7 @@ class LinearRegression(OnePass, Regressor, Model):
                 "only: fit to all rows at once.",
             )
 
-        # Coefficients and intercept in units of the data.
-        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            power = frame.target_power - frame.power[:, None]
-            coef = np.ldexp(fit.coef, power).astype(dtype)
-            mean = frame.target_origin + np.ldexp(fit.offset, frame.target_power)
-            intercept = mean - (frame.origin + np.ldexp(fit.center, frame.power)) @ coef
-        if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
-            raise ValueError(
-                f"{owner}: the coefficients overflow {np.dtype(dtype).name}: rescale "
-                "the features of X, or y."
-            )
-        coef = np.ascontiguousarray(coef.T)
+        coef, intercept, mean = in_units_of_the_data(fit, frame, dtype, owner)
         gap = np.ldexp(fit.gap, 2 * frame.target_power + weight_power)
         if settings.fit_intercept:  # rounding of the intercept, and of the mean of the targets
             far = np.abs(frame.origin + np.ldexp(fit.center, frame.power))
@@ -504,11 +498,12 @@ class LinearRegression(OnePass, Regressor, Model):
             )
 
     def _from_older_state(self, state):
-        state = dict(state)
-        solver, step = state.pop("solver", "auto"), state.pop("step", None)  # of 0.2
-        if state.get("solver_", solver) == "lms":
+        # 0.2 had the parameters of Widrow and Hoff's rule.
+        if state.get("solver_", state.get("solver")) == "lms":
             self.__class__ = WidrowHoff
-            return self._from_older_state(state | {"step": step})
+            return self._from_older_state(state)
+        for name in ("solver", "step"):
+            state.pop(name, None)
         return super()._from_older_state(with_objects(state))
 
 

@@ -301,14 +301,14 @@ class WidrowHoff(Regressor, Model):
 
     def _from_older_state(self, state):
         """0.2 had this rule as ``LinearRegression(solver="lms")``."""
-        if "_gradients_" in state:
-            names = "_gradients_", "_intercepted_", "_several_"
-            state["_run_"] = Rounds(*(state.pop(name) for name in names))
-        of_linear_regression = (
-            "alpha", "solver", "solver_", "origin_", "_center_", "_powers_", "_target_mean_",
-            "_target_powers_", "_statistics",
-        )  # fmt: skip
-        state = {name: value for name, value in state.items() if name not in of_linear_regression}
+        if "solver" in state or "solver_" in state:
+            of_linear_regression = "alpha", "solver", "solver_", "origin_", "_statistics"
+            loose = "center", "powers", "target_mean", "target_powers"
+            for name in (*of_linear_regression, *(f"_{name}_" for name in loose)):
+                state.pop(name, None)
+        if "n_rounds_" in state and "_run_" not in state:
+            names = "gradients", "intercepted", "several"
+            state["_run_"] = Rounds(*(state.pop(f"_{name}_") for name in names))
         return super()._from_older_state(state)
 
 
