@@ -9,6 +9,7 @@ from mlcore.checks.stored import stored
 from mlcore.linear_model.regression.least_squares import (
     EPS,
     NormalEquations,
+    Solution,
     Triangle,
     Units,
 )
@@ -167,50 +168,25 @@ def solved(
     correction by the residuals of the rows restores them; else the rows are taken to a triangle of
     the same squares, by products with a rounded factor of the sums or by QR.
     """
-    d, n_targets, eps = len(power), len(alphas), float(np.finfo(dtype).eps)
+    d, eps = len(power), float(np.finfo(dtype).eps)
     units = Units(power, float(alphas.min()))  # of the targets with the worst condition
-    solution, by_rows, from_sums, rough = None, False, False, None
-    center, offset, gram = np.zeros(d), np.zeros(n_targets), None
-    if sums is not None:
-        total, mean, gram = sums
-        if fit_intercept:
-            center, offset = mean[:d], mean[d:].copy()
-        else:
-            gram = gram + total * np.outer(mean, mean)
-        system = NormalEquations(gram[:d, :d], gram[:d, d:], eps)
-        solution = system.solve(units)
-        well = solution is not None and solution.rcond >= _WELL[dtype.itemsize]
-        if not well:
-            rough, solution, from_sums = solution, None, rows is None
-            if rows is None:
-                system = system.triangle()
-                solution = system.solve(units)
-        squares_of_all = gram.diagonal()
-    if solution is None:
-        by_rows, total = True, rows.total
-        if rough is not None and units.alpha > 0:
-            rough = system.solve(units._replace(alpha=0.0))
-        usable = rough is not None and rough.rcond > _ROUGH * eps
-        R, mean = rows.triangle(center, fit_intercept, rough.root if usable else None)
-        center = center + mean[:d]
-        offset = mean[d:].copy()
-        system = Triangle(np.ascontiguousarray(R[:, :d]), R[:, d:].copy(), rows.X.shape[0], eps)
-        solution = system.solve(units)
-        squares_of_all = np.einsum("ij,ij->j", R, R)
-    size, target_squares = np.sqrt(squares_of_all[:d]), squares_of_all[d:]
-    coef = solution.coef
+
+    # The system, and its solution for the least penalty.
+    problem = None if sums is None else _of_sums(sums, units, fit_intercept, dtype, rows is None)
+    by_rows = problem is None or problem.solution is None
+    if by_rows:
+        problem = _of_rows(rows, units, fit_intercept, eps, problem)
+    solution, offset, total = problem.solution, problem.offset, problem.total
+    size, target_squares = np.sqrt(problem.squares[:d]), problem.squares[d:]
+
+    coef, roots = _by_penalty(problem, units, alphas)
     with np.errstate(over="ignore"):
         ridge = np.ldexp(alphas, -2 * power[:, None])
-    roots = []
-    for alpha, targets in by_penalty(alphas):
-        own = solution
-        if alpha > units.alpha:
-            own = system.of_targets(targets).solve(units._replace(alpha=alpha))
-            coef[:, targets] = own.coef
-        roots.append((targets, own.root))
+
+    # Residuals: from the sums where these show their digits, else from the rows, with a correction.
     squares = None
     if not by_rows:
-        A, C = gram[:d, :d], gram[:d, d:]
+        A, C = problem.products
         gradient = C - A @ coef
         squares = target_squares - np.einsum("ij,ij->j", coef, C + gradient)
         gradient -= ridge * coef
@@ -218,7 +194,7 @@ def solved(
     if rows is not None and (lost or (squares < _EXACT * target_squares).any()):
         eps = EPS
         for step in range(2):
-            squares, sums_left, gradient = rows.residuals(coef, center, offset)
+            squares, sums_left, gradient = rows.residuals(coef, problem.center, offset)
             if fit_intercept:
                 shift = sums_left / total
                 offset = offset + shift
@@ -228,19 +204,94 @@ def solved(
                 for targets, root in roots:
                     coef[:, targets] += root @ (root.T @ gradient[:, targets])
     squares = np.maximum(squares, 0.0)
+
+    # Evidence.
     n = rows.X.shape[0] if rows is not None else total
     noise = _rounding(size, target_squares, coef, ridge, max(n, d), eps, dtype)
-    gap, penalised = np.full(n_targets, np.inf), alphas > 0
-    with np.errstate(divide="ignore", over="ignore"):
-        left = (np.abs(gradient) + noise)[:, penalised] / np.sqrt(ridge[:, penalised])
-        gap[penalised] = np.square(left).sum(axis=0)
+    return Fit(
+        coef, problem.center, offset, problem.system, solution.rank, solution.rcond, total, squares,
+        target_squares, _relative(gradient, size, target_squares),
+        _gap(np.abs(gradient) + noise, ridge, alphas),
+        squares + np.einsum("ij,ij->j", ridge * coef, coef), by_rows, problem.from_sums,
+    )  # fmt: skip
+
+
+class _Problem(NamedTuple):
+    """A system with its solution, None if that needs the rows, and what it was made from."""
+
+    system: NormalEquations | Triangle
+    solution: Solution | None
+    center: np.ndarray
+    offset: np.ndarray
+    total: float
+    squares: np.ndarray  # (d + k,) of features and targets
+    products: tuple[np.ndarray, np.ndarray] | None = None  # F'F and F'c of sums
+    from_sums: bool = False  # True if columns depend on each other, and there are no rows
+    rough: Solution | None = None  # that of the sums, if it needs the rows
+
+
+def _of_sums(sums, units, fit_intercept, dtype, alone):
+    """Return the problem of sums, which are `alone` without rows."""
+    d, (total, mean, gram), eps = len(units.power), sums, float(np.finfo(dtype).eps)
+    center, offset = np.zeros(d), np.zeros(len(mean) - d)
+    if fit_intercept:
+        center, offset = mean[:d], mean[d:].copy()
+    else:
+        gram = gram + total * np.outer(mean, mean)
+    system = NormalEquations(gram[:d, :d], gram[:d, d:], eps)
+    solution, rough = system.solve(units), None
+    if solution is None or solution.rcond < _WELL[dtype.itemsize]:
+        rough, solution = solution, None
+        if alone:
+            system = system.triangle()
+            solution = system.solve(units)
+    return _Problem(
+        system, solution, center, offset, total, gram.diagonal(), (gram[:d, :d], gram[:d, d:]),
+        from_sums=alone and isinstance(system, Triangle), rough=rough,
+    )  # fmt: skip
+
+
+def _of_rows(rows, units, fit_intercept, eps, of_sums):
+    """Return the problem of rows, by the rough solution of that of their sums if it helps."""
+    d, rough = len(units.power), None if of_sums is None else of_sums.rough
+    center = np.zeros(d) if of_sums is None else of_sums.center
+    if rough is not None and units.alpha > 0:
+        rough = of_sums.system.solve(units._replace(alpha=0.0))
+    usable = rough is not None and rough.rcond > _ROUGH * eps
+    R, mean = rows.triangle(center, fit_intercept, rough.root if usable else None)
+    system = Triangle(np.ascontiguousarray(R[:, :d]), R[:, d:].copy(), rows.X.shape[0], eps)
+    squares = np.einsum("ij,ij->j", R, R)
+    return _Problem(
+        system, system.solve(units), center + mean[:d], mean[d:].copy(), rows.total, squares
+    )
+
+
+def _by_penalty(problem, units, alphas):
+    """Return the coefficients (d, k), and pairs of the targets of a penalty and their root."""
+    coef, roots = problem.solution.coef, []
+    for alpha, targets in by_penalty(alphas):
+        own = problem.solution
+        if alpha > units.alpha:
+            own = problem.system.of_targets(targets).solve(units._replace(alpha=alpha))
+            coef[:, targets] = own.coef
+        roots.append((targets, own.root))
+    return coef, roots
+
+
+def _relative(gradient, size, target_squares):
+    """Return the largest product of the gradient with a feature, all of unit length."""
     scale = np.outer(size, np.sqrt(target_squares))
     relative = np.divide(np.abs(gradient), scale, out=np.zeros_like(scale), where=scale > 0)
-    objective = squares + np.einsum("ij,ij->j", ridge * coef, coef)
-    return Fit(
-        coef, center, offset, system, solution.rank, solution.rcond, total, squares, target_squares,
-        float(relative.max()), gap, objective, by_rows, from_sums,
-    )  # fmt: skip
+    return float(relative.max())
+
+
+def _gap(gradient, ridge, alphas):
+    """Return the duality gaps (k,) for a bound on the gradient, infinite without penalty."""
+    gap, penalised = np.full(len(alphas), np.inf), alphas > 0
+    with np.errstate(divide="ignore", over="ignore"):
+        left = gradient[:, penalised] / np.sqrt(ridge[:, penalised])
+        gap[penalised] = np.square(left).sum(axis=0)
+    return gap
 
 
 def _rounding(size, target_squares, coef, ridge, n, eps, dtype):

@@ -81,40 +81,21 @@ class LinearInference(Inference):
 
 def linear_inference(model: Any) -> LinearInference:
     """Return the inference about a fitted LinearRegression."""
-    owner, solution, frame = type(model).__name__, model._solution_, model._units_
-    if solution.alpha.any():
-        raise ValueError(
-            f"{owner}: inference needs least squares, but the fit had "
-            f"alpha={solution.alpha.max():g}: penalised estimates are biased, and have no t test. "
-            "Fit with alpha=0."
-        )
-    intercept, rank = solution.intercept, model.rank_
-    total = model.total_weight_
-    freedom = total - rank - intercept
-    if not freedom > 0:
-        raise ValueError(
-            f"{owner}: inference needs more samples than parameters, but there are n_samples="
-            f"{total:g}, the sum of the weights, for the {rank + intercept} parameters that they "
-            "determine: nothing is left to tell the variance of the errors. A weight of 2 stands "
-            "for two copies of a sample: scale weights so that they sum to the number of samples."
-        )
-    root = solution.system.solve(Units(frame.power, 0.0)).root
-    root = np.ldexp(root, -frame.power[:, None]) * 2.0 ** (-solution.weight_power / 2)
-    center = frame.origin + np.ldexp(solution.center, frame.power)
-    p = len(root) + intercept
-    full = np.zeros((p, root.shape[1] + intercept))
-    full[: len(root), : root.shape[1]] = root
-    if intercept:
-        full[-1, : root.shape[1]] = -center @ root
-        full[-1, -1] = 1 / np.sqrt(total)
-    inverse = full @ full.T
+    solution, frame, total, rank = (
+        model._solution_, model._units_, model.total_weight_, model.rank_,
+    )  # fmt: skip
+    intercept, freedom = solution.intercept, _residual_freedom(model)
+
+    # Standard errors, infinite for parameters that the data do not determine.
     squares = np.ldexp(solution.squares, 2 * frame.target_power + solution.weight_power)
     residual, null = squares
     variance = residual / freedom
-    covariance = variance[:, None, None] * inverse
+    full, unknown = _root_of_inverse(solution, frame, total, rank)
+    covariance = variance[:, None, None] * (full @ full.T)
     errors = np.sqrt(variance[:, None] * np.einsum("ij,ij->i", full, full))
-    unknown = _not_estimable(root, center, intercept, rank)
     errors[:, unknown] = np.inf
+
+    # Tests of each parameter, and of all features together.
     coef = model.coef_.reshape(len(variance), -1).astype(np.float64)
     estimates = coef
     if intercept:
@@ -156,6 +137,43 @@ def linear_inference(model: Any) -> LinearInference:
         n_samples=float(total),
         **values,
     )
+
+
+def _residual_freedom(model):
+    """Return the degrees of freedom of the residuals; refuse a fit that tells no variance."""
+    owner, solution, total = type(model).__name__, model._solution_, model.total_weight_
+    if solution.alpha.any():
+        raise ValueError(
+            f"{owner}: inference needs least squares, but the fit had "
+            f"alpha={solution.alpha.max():g}: penalised estimates are biased, and have no t test. "
+            "Fit with alpha=0."
+        )
+    freedom = total - model.rank_ - solution.intercept
+    if not freedom > 0:
+        raise ValueError(
+            f"{owner}: inference needs more samples than parameters, but there are n_samples="
+            f"{total:g}, the sum of the weights, for the {model.rank_ + solution.intercept} "
+            "parameters that they determine: nothing is left to tell the variance of the errors. A "
+            "weight of 2 stands for two copies of a sample: scale weights so that they sum to the "
+            "number of samples."
+        )
+    return freedom
+
+
+def _root_of_inverse(solution, frame, total, rank):
+    """Return F (p, r), ``F F'`` the covariance of parameters for errors of variance 1.
+
+    And True for each parameter that the data do not determine.
+    """
+    root = solution.system.solve(Units(frame.power, 0.0)).root
+    root = np.ldexp(root, -frame.power[:, None]) * 2.0 ** (-solution.weight_power / 2)
+    center, intercept = frame.origin + np.ldexp(solution.center, frame.power), solution.intercept
+    full = np.zeros((len(root) + intercept, root.shape[1] + intercept))
+    full[: len(root), : root.shape[1]] = root
+    if intercept:
+        full[-1, : root.shape[1]] = -center @ root
+        full[-1, -1] = 1 / np.sqrt(total)
+    return full, _not_estimable(root, center, intercept, rank)
 
 
 def _not_estimable(root, center, intercept, rank):
