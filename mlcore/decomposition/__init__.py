@@ -3,7 +3,7 @@
 from mlcore.decomposition.cca.cca import CCA
 from mlcore.decomposition.cca.dimension_test import DimensionTest
 from mlcore.decomposition.cca.kernel_cca import KernelCCA
-from mlcore.decomposition.kernel_pca import KernelPCA
+from mlcore.decomposition.kernel_pca import KernelPCA, NystroemPCA
 from mlcore.decomposition.pca import PCA
 from mlcore.decomposition.principal_angles import PrincipalAngles, principal_angles
 
@@ -13,6 +13,7 @@ __all__ = [
     "DimensionTest",
     "KernelCCA",
     "KernelPCA",
+    "NystroemPCA",
     "PrincipalAngles",
     "principal_angles",
 ]

@@ -1,37 +1,94 @@
-"""Number of principal components: as wanted, or by the evidence of probabilistic PCA."""
+"""Number of principal components: given, by a share of the variance, or of the most evidence."""
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import gammaln
 
 from mlcore.checks import as_choice, as_integer
 
+Pick = Callable[[np.ndarray], int]  # the number of components for all eigenvalues
 
-def wanted_components(
-    n_components: Any, largest: int, name: str, owner: str
-) -> tuple[int, float | None]:
-    """Return the number of components, and the share of the variance they must explain or None.
+
+class NumberWanted(NamedTuple):
+    """The number of components that a fit looks for.
+
+    Attributes
+    ----------
+    k : int
+        As many, or at most as many.
+    share : float or None
+        Of the variance, which the fewest components are to reach.
+    most_likely : bool
+        The number of the greatest evidence.
+    """
+
+    k: int
+    share: float | None = None
+    most_likely: bool = False
+
+    def picker(self, weight: float, limit: float, rank: int) -> Pick | None:
+        """Return the function that chooses the number by all eigenvalues; None if k is given.
+
+        Parameters
+        ----------
+        weight : float
+            Of all rows.
+        limit : float
+            Part of the largest eigenvalue up to which others are rounding errors.
+        rank : int
+            Largest number of eigenvalues that are not 0.
+        """
+        if self.share is None and not self.most_likely:
+            return None
+
+        def pick(values):
+            values = without_rounding(values, limit, rank)
+            if self.share is not None:
+                return components_for(values, float(values.sum()), self.share)
+            return max(1, evidence_dimension(values[values > 0], weight))
+
+        return pick
+
+
+def wanted_components(n_components: Any, largest: int, name: str, owner: str) -> NumberWanted:
+    """Return the number of components that the parameter asks for, checked.
 
     `name` describes `largest` in errors.
     """
     if n_components is None:
-        return largest, None
+        return NumberWanted(largest)
     if isinstance(n_components, str):
         as_choice(n_components, "n_components", ("mle",), owner=owner)
-        return largest, None
+        return NumberWanted(largest, most_likely=True)
     if isinstance(n_components, (float, np.floating)):
         if not 0 < n_components < 1:  # NaN too
             raise ValueError(
                 f"{owner}: n_components={float(n_components)!r} must be an integer between 1 and "
                 f"{name}, or a share of the variance, above 0 and below 1."
             )
-        return largest, float(n_components)
+        return NumberWanted(largest, float(n_components))
     k = as_integer(n_components, "n_components", owner=owner)
     if not 1 <= k <= largest:
         raise ValueError(f"{owner}: n_components={k} must be between 1 and {name}.")
-    return k, None
+    return NumberWanted(k)
+
+
+def components_for(values: np.ndarray, trace: float, share: float) -> int:
+    """Return the fewest eigenvalues, all or the leading ones, of at least `share` of the trace."""
+    reached = np.cumsum(values) >= share * trace * (1 - len(values) * np.finfo(np.float64).eps)
+    return int(np.argmax(reached)) + 1 if reached.any() else len(values)
+
+
+def without_rounding(values: np.ndarray, limit: float, rank: int) -> np.ndarray:
+    """Return descending eigenvalues with 0 for those up to `limit` times the first, and from `rank`
+    on.
+    """
+    kept = np.where(values > limit * values[0], values, 0.0)
+    kept[rank:] = 0
+    return kept
 
 
 def evidence_dimension(variances: np.ndarray, n_samples: float) -> int:
@@ -56,16 +113,17 @@ def evidence_dimension(variances: np.ndarray, n_samples: float) -> int:
     ranks = (d - np.arange(d)) / 2
     log_uniform = np.cumsum(-math.log(2) + gammaln(ranks) - ranks * math.log(math.pi))
     log_values = np.log(variances)
-    # Pairs i < j of kept components: log(1/l_j - 1/l_i) + log(l_i - l_j), ties floored.
     best, most = 1, -np.inf
     for k in range(1, d):
+        # Pairs i < j, i kept: log(1/l_j - 1/l_i) + log(l_i - l_j), with a floor for ties.
         kept, rest = variances[:k], variances[k:]
         noise = rest.mean()
         smoothed = np.append(kept, np.full(d - k, noise))
         upper = np.arange(k)[:, None] < np.arange(d)
-        spread = np.maximum(kept[:, None] - variances, eps * kept[:, None])
+        distance = np.maximum(kept[:, None] - variances, eps * kept[:, None])
         inverse = np.maximum(1 / smoothed - 1 / kept[:, None], eps / kept[:, None])
-        hessian = (np.log(spread) + np.log(inverse) + log_n)[upper].sum()
+        hessian = (np.log(distance) + np.log(inverse) + log_n)[upper].sum()
+        # Laplace's approximation, of m parameters of the orthonormal axes.
         m = d * k - k * (k + 1) / 2
         evidence = (
             log_uniform[k - 1]

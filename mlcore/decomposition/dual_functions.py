@@ -5,9 +5,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from mlcore.decomposition.projection import projected
 from mlcore.kernels.expansion import Expansion, row_blocks
 from mlcore.kernels.kernel import Kernel, as_double, of_numbers, precision
+from mlcore.runtime.threads import single_threaded_blas
+
+_VALUES = 1 << 17  # of a block of rows
 
 
 class DualFunctions:
@@ -82,3 +84,14 @@ def mean_and_directions(
         shift += mean_coef[rows] @ centred
         U += centred.T @ coef[rows]
     return origin + shift, U
+
+
+def projected(X: np.ndarray, mean: np.ndarray, directions: np.ndarray) -> np.ndarray:
+    """Return ``(X - mean) @ directions`` in the type of X, block by block."""
+    out = np.empty((len(X), directions.shape[1]), X.dtype)
+    step = max(256, _VALUES // X.shape[1])
+    with single_threaded_blas():
+        for start in range(0, len(X), step):
+            rows = slice(start, start + step)
+            np.matmul((X[rows] - mean).astype(X.dtype, copy=False), directions, out=out[rows])
+    return out

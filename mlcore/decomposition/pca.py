@@ -1,6 +1,7 @@
 """Principal component analysis."""
 
-from typing import Any, Self
+import copy
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse as sp
@@ -9,39 +10,127 @@ from mlcore.checks import (
     as_bool,
     as_choice,
     as_integer,
-    as_random_state,
     as_real,
+    as_samples,
     as_weights,
     require_random_state,
 )
 from mlcore.checks.arrays import require_finite
-from mlcore.checks.errors import warn
-from mlcore.decomposition.dimension import evidence_dimension, wanted_components
-from mlcore.decomposition.normal_density import NormalDensity
-from mlcore.decomposition.projection import OrthogonalProjection
-from mlcore.decomposition.scatter_of_blocks import ScatterOfBlocks
-from mlcore.decomposition.spectrum import (
-    Rows,
-    by_gram,
-    by_lanczos,
-    by_qr,
-    by_scatter,
-    completed,
-    components_for,
-    route,
+from mlcore.checks.errors import peer_class, warn
+from mlcore.checks.stored import stored
+from mlcore.decomposition.dimension import (
+    NumberWanted,
+    wanted_components,
     without_rounding,
 )
-from mlcore.decomposition.summary import divisor_of, summary
-from mlcore.estimator.model import Model
-from mlcore.numerics.scatter import column_moments, in_range, origin_of, powers_of_two, scatter_of
+from mlcore.decomposition.normal_density import log_densities
+from mlcore.decomposition.scatter_eigenpairs import ScatterEigenpairs, scatter_eigenpairs
+from mlcore.decomposition.spectrum import SOLVERS, CentredRows, LanczosSettings, Search, route
+from mlcore.decomposition.summary import ColumnUnits, Variances, divisor_of, summary
+from mlcore.estimator.model import Model, Transformer
+from mlcore.numerics.scatter import (
+    Moments,
+    Scatter,
+    column_moments,
+    in_larger_units,
+    in_range,
+    larger_powers,
+    merged_scatter,
+    origin_of,
+    powers_of_two,
+    require_in_units,
+    row_blocks,
+    scatter_of,
+)
+from mlcore.row_sums import OnePass, merged
 from mlcore.runtime.threads import single_threaded_blas
 
-_SOLVERS = ("auto", "full", "covariance_eigh", "gram", "arpack", "randomized")
 _STEPS = 1000  # of block Lanczos, which ends long before
-_FIRST_GUESS = 16  # components by Lanczos, doubled until they explain the wanted share
+_EXPONENT = {4: 28, 8: 230}  # by bytes of a number: larger powers of two are taken out of the data
+_WEIGHT = 1e-9  # the passes add the same weights, in any order
 
 
-class PCA(ScatterOfBlocks, NormalDensity, OrthogonalProjection, Model):
+class TailScatter(NamedTuple):
+    """Sums of a second pass: of rows along the directions of small variances."""
+
+    weight: float
+    scatter: np.ndarray  # (t, t)
+
+
+@stored(version=1)
+class FirstPass(NamedTuple):
+    """Result of a first pass over blocks that has lost digits of small variances.
+
+    Attributes
+    ----------
+    weight : float
+    mean : (d,) float64
+        As those of `Scatter`.
+    pairs : ScatterEigenpairs
+        With the directions along which a second pass sums.
+    """
+
+    weight: float
+    mean: np.ndarray
+    pairs: ScatterEigenpairs
+    _stored = {"weight": "float", "mean": "float64 f", "pairs": ScatterEigenpairs}
+
+
+class _Settings(NamedTuple):
+    """Checked parameters of a `PCA`, and what follows from them."""
+
+    owner: str
+    n_components: Any
+    scale: bool
+    svd_solver: str
+    ddof: int
+    lanczos: LanczosSettings
+
+    def wanted(self, largest: int, name: str) -> NumberWanted:
+        """Return the number of components, at most `largest`, which `name` describes."""
+        return wanted_components(self.n_components, largest, name, self.owner)
+
+    def powers(self, X: Any, origin: np.ndarray) -> np.ndarray:
+        """Return powers of two of the largest deviations, of each column if scaled, (d,)."""
+        power = powers_of_two(X, origin)
+        return power if self.scale else np.full(len(power), power.max())
+
+    def first_sums(
+        self, X: Any, weight: np.ndarray | None, origin: np.ndarray, whole: bool
+    ) -> tuple[Scatter | Moments, np.ndarray, np.ndarray]:
+        """Return sums over ``2^-power x``, the whole scatter or its diagonal; squares and power.
+
+        These are the diagonal, (d,), and the powers of two, (d,), that bring it into range.
+        """
+
+        def sums(power):
+            if whole:
+                return scatter_of(X, weight, origin, power=power, owner=self.owner)
+            return column_moments(X, weight, origin, power=power)
+
+        power = np.zeros(len(origin), np.int64)
+        total = sums(power)
+        squares = total.squares
+        if not in_range(squares if self.scale else squares.max(), X.dtype).all():
+            power = self.powers(X, origin)
+            if power.any():
+                total = sums(power)
+                squares = total.squares
+        return total, squares, power
+
+    def units(self, power: np.ndarray, squares: np.ndarray, divisor: float) -> ColumnUnits:
+        """Return the units of rows: by their sums of squares, if they are scaled."""
+        if not self.scale:
+            return ColumnUnits(power, np.ones(len(squares)))
+        deviations = np.sqrt(squares / divisor)
+        return ColumnUnits(power, np.where(deviations > 0, deviations, 1.0))
+
+    def scaled(self, scatter: np.ndarray, units: ColumnUnits) -> np.ndarray:
+        """Return the scatter of rows in their units."""
+        return scatter / np.outer(units.scale, units.scale) if self.scale else scatter
+
+
+class PCA(OnePass, Transformer, Model):
     r"""Project on the orthogonal directions of the largest variance.
 
     The components are the leading eigenvectors of the covariance C of the rows, which solve
@@ -70,8 +159,6 @@ class PCA(ScatterOfBlocks, NormalDensity, OrthogonalProjection, Model):
     iterated_power : int or "auto", default="auto"
         Block Lanczos reads the data at most so many times more than once; "auto", until `tol`.
         `residuals_` tell what is reached.
-    power_iteration_normalizer : {"auto", "QR"}, default="auto"
-        Both: a step of block Lanczos makes its vectors orthonormal by QR.
     random_state : None, int, Generator or RandomState
         Start of block Lanczos; the others draw nothing.
 
@@ -124,8 +211,9 @@ class PCA(ScatterOfBlocks, NormalDensity, OrthogonalProjection, Model):
     n rows of d features take O(n d²) time and O(d²) memory, O(n² d) and O(n²) if n < d, and, if
     both are much larger than k components, O(n d k) a step and O(d k). A model is a `RowSums`: its
     fit may be computed from blocks of rows, in one pass over them, or, while `converged_` is False,
-    in another one, which sums the rows along the directions of small variances. `partial_fit` makes
-    the first pass only: variances below 1e-6 of the largest, 1e-3 in float32, are less accurate.
+    in another one, which sums the rows along the directions of small variances. `partial_fit` adds
+    rows to those of a fit that has summed their scatter ("covariance_eigh"), and makes the first
+    pass only: variances below 1e-6 of the largest, 1e-3 in float32, are less accurate.
 
     References
     ----------
@@ -166,10 +254,10 @@ class PCA(ScatterOfBlocks, NormalDensity, OrthogonalProjection, Model):
     solver_: str
     converged_: bool
     origin_: np.ndarray
-    _power_: np.ndarray  # int (d,): the sums are those of 2^-power x
-    _unit_: np.ndarray  # (d,): scale_ in these units
-    _values_: np.ndarray  # explained variances in these units
-    _noise_: float  # noise variance in these units
+    _units_: ColumnUnits
+    _solution_: Variances
+    _sums_: Scatter
+    _run_: FirstPass | None  # while another pass is wanted
     _stored = {
         "components_": "float k? f",
         "explained_variance_": "float64 k?",
@@ -193,15 +281,18 @@ class PCA(ScatterOfBlocks, NormalDensity, OrthogonalProjection, Model):
         "solver_": "text",
         "converged_": "bool",
         "origin_": "float f",
-        "_power_": "int f",
-        "_unit_": "float64 f",
-        "_values_": "float64 k?",
-        "_noise_": "float",
+        "_units_": ColumnUnits,
+        "_solution_": Variances,
+        "_sums_": Scatter,
+        "_run_": ("|", "none", FirstPass),
     }
+    _result = "components_"
+    _Statistics = Scatter
 
     _instead = {
         "copy": "drop it: X is never changed",
         "n_oversamples": "use tol=: Lanczos goes on until its residuals are that small",
+        "power_iteration_normalizer": "drop it: Lanczos makes its vectors orthonormal by QR",
     }
 
     def __init__(
@@ -214,7 +305,6 @@ class PCA(ScatterOfBlocks, NormalDensity, OrthogonalProjection, Model):
         ddof: int = 1,
         tol: float = 1e-8,
         iterated_power: int | str = "auto",
-        power_iteration_normalizer: str = "auto",
         random_state: Any = None,
     ) -> None:
         self.n_components = n_components
@@ -224,7 +314,6 @@ class PCA(ScatterOfBlocks, NormalDensity, OrthogonalProjection, Model):
         self.ddof = ddof
         self.tol = tol
         self.iterated_power = iterated_power
-        self.power_iteration_normalizer = power_iteration_normalizer
         self.random_state = random_state
 
     # ---- fit
@@ -253,133 +342,462 @@ class PCA(ScatterOfBlocks, NormalDensity, OrthogonalProjection, Model):
         MemoryError
             If (d, d) or (n, n) values do not fit.
         """
-        self._check_parameters()
-        owner = type(self).__name__
+        settings, owner = self._settings(), type(self).__name__
+        # The rows, their weight, and how many components they can have: weights are copies.
         checked = self._check_X(X, reset=True, check_finite=False)
         n, d = checked.shape
         weight = None if sample_weight is None else as_weights(sample_weight, n)
         n_rows = n if weight is None else int(np.count_nonzero(weight))
         total = float(n if weight is None else weight.sum())
-        n_copies = max(n_rows, int(min(total, d)))  # weights are copies
-        most = min(n_copies, d)
-        k, share = self._wanted(most, f"min(n_samples, n_features)={most}")
-        divisor = divisor_of(total, self.ddof, n, owner)
-        way = route(self.svd_solver, (n, d), k)
-        if self.n_components == "mle" and way == "lanczos":
-            raise ValueError(
-                f"{owner}: n_components='mle' needs all variances, which "
-                f"svd_solver={self.svd_solver!r} does not compute: use 'full'."
-            )
+        most = min(max(n_rows, int(min(total, d))), d)
+        wanted = settings.wanted(most, f"min(n_samples, n_features)={most}")
+        divisor = divisor_of(total, settings.ddof, n, owner)
+        # The route to the eigenpairs, which is all that the solver decides.
+        chosen = route(settings.svd_solver, (n, d), wanted, owner)
+        # The first sums set mean and units: the whole scatter, or its diagonal.
         origin = origin_of(checked)
-        if way != "scatter" and not sp.issparse(checked):
+        if not chosen.sums_scatter and not sp.issparse(checked):
             require_finite(checked, "X", owner)
-
-        def sums(power):
-            if way == "scatter":
-                found = scatter_of(checked, weight, origin, power=power, owner=owner)
-                return found.mean, found.scatter.diagonal(), found
-            return *column_moments(checked, weight, origin, power=power)[1:], None
-
-        power = np.zeros(d, np.int64)
-        mean, squares, found = sums(power)
-        fine = in_range(squares if self.scale else squares.max(), checked.dtype)
-        if not fine.all():
-            power = self._powers(checked, origin)
-            if power.any():
-                mean, squares, found = sums(power)
-        unit = self._unit(squares, divisor)
-        center = origin + np.ldexp(mean, power)
-        rows = Rows(checked, weight, origin, mean, power, unit)
-        trace = float((squares / unit**2).sum())
-
-        limit = max(n, d) * np.finfo(np.float64).eps
-        limit = limit if way == "lanczos" else limit**2
-        pick = self._picker(share, total, limit, n_rows - 1)
-        if way == "scatter":
-            S = found.scatter / np.outer(unit, unit) if self.scale else found.scatter
-            spectrum = by_scatter(S, k, pick, rows)
-        elif way == "gram":
-            spectrum = by_gram(rows, min(k, n), pick)
-        elif way == "qr":
-            spectrum = by_qr(rows, min(k, n), pick)
-        else:
-            start = min(k, n, d if share is None else _FIRST_GUESS)
-            rng = as_random_state(self.random_state)
-            steps = self._steps()
-            spectrum = by_lanczos(rows, start, share, trace, rng, float(self.tol), steps)
-            if spectrum.residuals.max() > self.tol:
-                warn(
-                    "ConvergenceWarning",
-                    f"{owner}: block Lanczos reached a residual of {spectrum.residuals.max():.1e}, "
-                    f"not tol={self.tol}, in {steps} steps: use svd_solver='full' or a larger "
-                    "iterated_power.",
-                )
-        if pick is None:
-            spectrum = completed(spectrum, k)
-        values = without_rounding(spectrum.values, limit, n_rows - 1)
-        found = self._finish(spectrum, values, divisor, n, center, power, unit, checked.dtype)
-        found |= {
-            "origin_": origin.astype(checked.dtype),
-            "n_samples_": round(total),
-            "converged_": way != "lanczos" or bool(spectrum.residuals.max() <= self.tol),
-        }
-        self._set_fitted(X, **found)
+        sums, squares, power = settings.first_sums(checked, weight, origin, chosen.sums_scatter)
+        units = settings.units(power, squares, divisor)
+        # The eigenpairs of the rows in these units; eigenvalues that are rounding become 0.
+        search = Search(
+            CentredRows(checked, weight, origin, sums.mean, *units),
+            settings.scaled(sums.scatter, units) if chosen.sums_scatter else None,
+            float((squares / units.scale**2).sum()),
+            total,
+            n_rows - 1,
+            wanted,
+            settings.lanczos,
+        )
+        spectrum, values = chosen.find(search)
+        # The attributes, in the units of the data.
+        near = origin.astype(checked.dtype)
+        fitted = summary(spectrum, values, divisor, n, near, sums.mean, units, settings.scale)
+        fitted["n_samples_"] = round(total)
+        if chosen.sums_scatter:
+            fitted["_sums_"] = sums  # for partial_fit
+        self._set_fitted(X, **fitted)
         return self
 
-    def _check_parameters(self):
+    def _from_older_state(self, state):
+        if "_power_" in state:  # 0.2
+            power = state.pop("_power_")
+            state["_units_"] = ColumnUnits(power, state.pop("_unit_", np.ones(len(power))))
+        if "_values_" in state:
+            state["_solution_"] = Variances(state.pop("_values_"), state.pop("_noise_"))
+        sums, tail = state.pop("_statistics", None), state.pop("_tail", None)
+        if sums is not None:
+            state["_sums_"] = Scatter(*sums)
+        if tail is not None:
+            total, mean, *pairs = tail
+            state["_run_"] = FirstPass(total, mean, ScatterEigenpairs(*pairs))
+        state.pop("power_iteration_normalizer", None)
+        return super()._from_older_state(state)
+
+    def _settings(self):
         owner = type(self).__name__
-        as_bool(self.scale, "scale", owner=owner)
         as_bool(self.whiten, "whiten", owner=owner)
-        as_choice(self.svd_solver, "svd_solver", _SOLVERS, owner=owner)
-        as_integer(self.ddof, "ddof", owner=owner, at_least=0)
-        as_real(self.tol, "tol", owner=owner, above=0)
-        self._steps()
-        name = "power_iteration_normalizer"
-        as_choice(self.power_iteration_normalizer, name, ("auto", "QR"), owner=owner)
-        require_random_state(self.random_state, owner=owner)
-        self._wanted(2**63 - 1, "min(n_samples, n_features)")
-
-    def _steps(self):
-        """Return the largest number of steps of block Lanczos."""
+        steps = _STEPS
         if isinstance(self.iterated_power, str):
-            as_choice(self.iterated_power, "iterated_power", ("auto",), owner=type(self).__name__)
-            return _STEPS
-        owner = type(self).__name__
-        return 1 + as_integer(self.iterated_power, "iterated_power", owner=owner, at_least=0)
+            as_choice(self.iterated_power, "iterated_power", ("auto",), owner=owner)
+        else:
+            steps = 1 + as_integer(self.iterated_power, "iterated_power", owner=owner, at_least=0)
+        require_random_state(self.random_state, owner=owner)
+        tol = float(as_real(self.tol, "tol", owner=owner, above=0))
+        wanted_components(self.n_components, 2**63 - 1, "min(n_samples, n_features)", owner)
+        return _Settings(
+            owner,
+            self.n_components,
+            as_bool(self.scale, "scale", owner=owner),
+            as_choice(self.svd_solver, "svd_solver", ("auto", *SOLVERS), owner=owner),
+            as_integer(self.ddof, "ddof", owner=owner, at_least=0),
+            LanczosSettings(owner, tol, steps, self.random_state),
+        )
 
-    def _wanted(self, largest, name):
-        return wanted_components(self.n_components, largest, name, type(self).__name__)
+    # ---- the same, by sums over blocks of rows
 
-    def _powers(self, X, origin):
-        """Return powers of two of the largest deviations, of each column if scaled, (d,)."""
-        power = powers_of_two(X, origin)
-        return power if self.scale else np.full(len(power), power.max())
+    def begin(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Set the origin and the power of two, to which the sums refer, from first rows.
 
-    def _unit(self, squares, divisor):
-        if not self.scale:
-            return np.ones(len(squares))
-        deviations = np.sqrt(squares / divisor)
-        return np.where(deviations > 0, deviations, 1.0)
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
 
-    def _picker(self, share, total, limit, rank):
-        """Return the function that chooses the number of components by all eigenvalues, or None."""
-        if share is None and not isinstance(self.n_components, str):
-            return None
+        Returns
+        -------
+        self
+            This model.
+        """
+        settings = self._settings()
+        checked = self._check_X(X, reset=True)
+        d = checked.shape[1]
+        settings.wanted(d, f"n_features={d}")
+        origin = origin_of(checked)
+        power = settings.powers(checked, origin)
+        power[np.abs(power) <= _EXPONENT[checked.dtype.itemsize]] = 0
+        units = ColumnUnits(power, np.ones(d))
+        self._set_fitted(X, origin_=origin.astype(checked.dtype), _units_=units)
+        return self
 
-        def pick(values):
-            values = without_rounding(values, limit, rank)
-            if share is not None:
-                return components_for(values, float(values.sum()), share)
-            return max(1, evidence_dimension(values[values > 0], total))
+    def partial_statistics(
+        self, X: Any, y: Any = None, sample_weight: Any = None
+    ) -> Scatter | TailScatter:
+        """Return weight, mean and scatter of the rows of `X`.
 
-        return pick
+        In another pass over the rows, which follows an `update`: weight and scatter along the
+        directions of small variances.
 
-    def _finish(self, spectrum, values, divisor, n, center, power, unit, dtype):
-        """Return the fitted attributes that follow from a spectrum."""
-        about = summary(spectrum, values, divisor, n, dtype, 0 if self.scale else int(power[0]))
-        return about | {
-            "mean_": center,
-            "scale_": np.ldexp(unit, power) if self.scale else unit,
-            "_power_": power,
-            "_unit_": unit,
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        statistics : Scatter or TailScatter
+            Sums over these rows.
+        """
+        first, owner = vars(self).get("_run_"), type(self).__name__
+        checked = self._check_X(
+            X, reset=False, like=getattr(self, "origin_", None), check_finite=first is not None
+        )
+        n, origin = checked.shape[0], self.origin_.astype(np.float64)
+        weight = None if sample_weight is None else as_weights(sample_weight, n)
+        if first is None:
+            power = self._units_.power
+            return require_in_units(
+                scatter_of(checked, weight, origin, power=power, owner=owner), owner
+            )
+        rows = CentredRows(checked, weight, origin, first.mean, *self._units_)
+        along = rows.scatter_along(first.pairs.directions)
+        return TailScatter(float(n if weight is None else weight.sum()), along)
+
+    def merge(self, a: Any, b: Any) -> Any:
+        """Return the sums over the rows of both.
+
+        Parameters
+        ----------
+        a, b : NamedTuple
+            Sums over different rows.
+
+        Returns
+        -------
+        statistics : Scatter or TailScatter
+            Their sums.
+        """
+        both = isinstance(a, Scatter) and isinstance(b, Scatter)
+        return merged_scatter(a, b) if both else merged(a, b)
+
+    @single_threaded_blas()
+    def update(self, statistics: Any) -> Self:
+        """Find the components from the sums over all rows.
+
+        One pass is the whole fit, unless `converged_` says that another one makes the small
+        variances more accurate.
+
+        Parameters
+        ----------
+        statistics : NamedTuple
+            Sums over all rows.
+
+        Returns
+        -------
+        self
+            This model.
+        """
+        settings = self._settings()
+        self._check_fitted()
+        if isinstance(statistics, TailScatter):
+            self._update_state(self._second_pass(settings, statistics))
+        else:
+            self._update_state(self._first_pass(settings, statistics))
+        return self
+
+    def needs_another_pass(self) -> bool:
+        """Return whether another pass over all rows is wanted: the first one, or the second.
+
+        Returns
+        -------
+        needed : bool
+            Whether to sum over all rows again.
+        """
+        return super().needs_another_pass() or vars(self).get("_run_") is not None
+
+    def _first_pass(self, settings, sums, last=False):
+        """Return the fitted attributes that follow from the scatter of all rows.
+
+        They tell of another pass where that helps, if this is not the `last`.
+        """
+        total, mean, scatter = sums
+        d, dtype = len(mean), self.origin_.dtype
+        wanted = settings.wanted(d, f"n_features={d}")
+        divisor = divisor_of(total, settings.ddof, f"{total:g}", settings.owner)
+        units = settings.units(self._units_.power, sums.squares, divisor)
+        every = wanted.share is not None or wanted.most_likely
+        pairs = scatter_eigenpairs(settings.scaled(scatter, units), wanted.k, every, dtype)
+        tail = None if last else pairs.tail()
+        limit = d * float(np.finfo(dtype).eps)
+        return self._from_pairs(settings, pairs, total, mean, units, limit) | {
+            "converged_": not pairs.few_digits if last else tail is None,
+            "_sums_": sums,
+            "_run_": None if tail is None else FirstPass(total, mean, tail),
         }
+
+    def _second_pass(self, settings, statistics):
+        """Return the fitted attributes after a second pass."""
+        first, owner = vars(self).get("_run_"), settings.owner
+        if first is None:
+            raise ValueError(
+                f"{owner}: statistics of a second pass over the rows need a model "
+                "that has been updated by those of the first."
+            )
+        total, mean, pairs = first
+        if abs(statistics.weight - total) > _WEIGHT * total:
+            raise ValueError(
+                f"{owner}: statistics of a second pass have weight "
+                f"{statistics.weight:g}, those of the first {total:g}: both must add all rows."
+            )
+        t = len(pairs.values) - pairs.start
+        if np.shape(statistics.scatter) != (t, t):
+            raise ValueError(
+                f"{owner}: statistics of a second pass have a scatter of shape "
+                f"{np.shape(statistics.scatter)}, but this model has {t} directions: they come "
+                "from another model."
+            )
+        placed = pairs.placed(statistics.scatter)
+        tail = placed.tail()
+        limit = (max(total, len(mean)) * float(np.finfo(np.float64).eps)) ** 2
+        return self._from_pairs(settings, placed, total, mean, self._units_, limit) | {
+            "converged_": tail is None,
+            "_run_": None if tail is None else FirstPass(total, mean, tail),
+        }
+
+    def _from_pairs(self, settings, pairs, total, mean, units, limit):
+        d = len(mean)
+        pick = settings.wanted(d, f"n_features={d}").picker(total, limit, d)
+        spectrum = pairs.spectrum(pick, "scatter")
+        values = without_rounding(spectrum.values, limit, d)
+        divisor = divisor_of(total, settings.ddof, f"{total:g}", settings.owner)
+        fitted = summary(
+            spectrum, values, divisor, int(total), self.origin_, mean, units, settings.scale
+        )
+        return fitted | {"n_samples_": round(total)}
+
+    # ---- what partial_fit asks for
+
+    def _add(self, X, y, sample_weight, classes=None):
+        model = copy.copy(self)
+        model.__dict__.pop("_run_", None)  # a second pass is over the rows of the first alone
+        self.__dict__ = vars(super(PCA, model)._add(X, y, sample_weight))
+        return self
+
+    def _update_so_far(self, statistics):
+        settings = self._settings()
+        if statistics.weight <= settings.ddof:
+            self._update_state({"_sums_": statistics})
+            return
+        with single_threaded_blas():
+            self._update_state(self._first_pass(settings, statistics, last=True))
+
+    def _in_larger_units(self, sums, X, y, sample_weight):
+        checked, origin = self._check_X(X, reset=False), self.origin_.astype(np.float64)
+        before = self._units_.power
+        power = larger_powers(before, checked, origin)
+        power = power if self.scale else np.full(len(power), power.max())
+        self._units_ = self._units_._replace(power=power)
+        return None if sums is None else in_larger_units(sums, power - before)
+
+    # ---- projections
+
+    def _check_components(self):
+        """Raise NotFittedError where `begin` was called and `update` was not."""
+        self._check_fitted()
+        if not hasattr(self, "components_"):
+            raise peer_class("NotFittedError")(
+                f"This {type(self).__name__} instance is not fitted yet: it has begun, but has no "
+                "components. Call 'update' or 'fit' first."
+            )
+
+    @single_threaded_blas()
+    def transform(self, X: Any) -> Any:
+        """Return the projections of the rows of `X`, (n_samples, n_components_), of the fit's type.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+
+        Returns
+        -------
+        Y : (n_samples, n_components_)
+            In the precision of the fit, or the frame of `set_output`.
+        """
+        self._check_components()
+        checked = self._check_X(X, reset=False, like=self.components_)
+        out = np.empty((checked.shape[0], self.n_components_), checked.dtype)
+        for rows, block in self._centred(checked):
+            out[rows] = block @ self.components_.T
+        if self.whiten:
+            deviations = self._deviations()
+            whitening = np.where(deviations > 0, 1 / np.where(deviations > 0, deviations, 1), 0)
+            out *= whitening.astype(out.dtype)
+        return self._wrap(out, X)
+
+    @single_threaded_blas()
+    def inverse_transform(self, X: Any) -> np.ndarray:
+        """Return the points (n_samples, n_features) of which the rows of `X` are projections.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_components_)
+
+        Returns
+        -------
+        points : (n_samples, n_features)
+            In the units of the samples.
+        """
+        self._check_components()
+        Y = as_samples(X, owner=type(self).__name__, like=self.components_)
+        if Y.shape[1] != self.n_components_:
+            raise ValueError(
+                f"X has {Y.shape[1]} columns, but {type(self).__name__} has {self.n_components_} "
+                "components."
+            )
+        if self.whiten:
+            Y = Y * self._deviations().astype(Y.dtype)
+        return ((Y @ self.components_) * self.scale_ + self.mean_).astype(Y.dtype, copy=False)
+
+    @single_threaded_blas()
+    def reconstruction_errors(self, X: Any) -> np.ndarray:
+        """Return the squared distances (n_samples,), in units of `scale_`, of rows and projections.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+
+        Returns
+        -------
+        errors : (n_samples,)
+            Squared distances.
+        """
+        self._check_components()
+        checked = self._check_X(X, reset=False, like=self.components_)
+        out = np.empty(checked.shape[0])
+        for rows, block in self._centred(checked):
+            block = block - (block @ self.components_.T) @ self.components_
+            out[rows] = np.einsum("ij,ij->i", block, block)
+        return out
+
+    def _centred(self, X):
+        """Yield slices of rows, and the rows less the mean in units of `scale_`."""
+        near = self.mean_.astype(X.dtype)
+        rest = (self.mean_ - near).astype(X.dtype)
+        scale = self.scale_.astype(X.dtype)
+        for rows, block in row_blocks(X):
+            block = block - near
+            block -= rest
+            if self.scale:
+                block /= scale
+            yield rows, block
+
+    def _deviations(self):
+        exponent = 0 if self.scale else self._units_.power[0]
+        return np.ldexp(np.sqrt(self._solution_.along), exponent)
+
+    def _n_out(self):
+        return self.n_components_
+
+    # ---- the normal distribution of probabilistic principal components
+
+    @single_threaded_blas()
+    def score_samples(self, X: Any) -> np.ndarray:
+        """Return the log density of each row of `X`.
+
+        The covariance is that of `get_covariance`. Without noise the density is that within the
+        hull of the data, and that of other points is 0.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+
+        Returns
+        -------
+        log_densities : (n_samples,) float64
+            Natural logarithms.
+        """
+        self._check_components()
+        checked = self._check_X(X, reset=False, like=self.components_)
+        variances = self._solution_
+        if variances.singular(self.n_features_in_):
+            warn(
+                "UserWarning",
+                f"{type(self).__name__}: without discarded variance the density is that "
+                f"within the hull of the data: choose n_components < rank_={self.rank_}.",
+            )
+        U = self.components_.astype(np.float64)
+        return log_densities(checked, self.mean_, U, self._units_, variances)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return the mean log density of the rows of `X`.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        score : float
+            Natural logarithm, mean over the rows.
+        """
+        densities = self.score_samples(X)
+        weight = as_weights(sample_weight, len(densities))
+        return float(np.average(densities[weight > 0], weights=weight[weight > 0]))
+
+    @single_threaded_blas()
+    def get_covariance(self) -> np.ndarray:
+        """Return the covariance (n_features, n_features) of components and noise, float64.
+
+        Returns
+        -------
+        covariance : (n_features, n_features) float64
+            Of the model of probabilistic PCA.
+        """
+        self._check_components()
+        U, noise = self.components_.astype(np.float64), self.noise_variance_
+        C = (U.T * (self.explained_variance_ - noise)) @ U
+        C.flat[:: len(C) + 1] += noise
+        return C * self.scale_[:, None] * self.scale_
+
+    @single_threaded_blas()
+    def get_precision(self) -> np.ndarray:
+        """Return the inverse (n_features, n_features) of `get_covariance`.
+
+        Returns
+        -------
+        precision : (n_features, n_features) float64
+            Inverse of the covariance.
+
+        Raises
+        ------
+        ValueError
+            If there is no noise and the components do not span all features.
+        """
+        self._check_components()
+        U, noise = self.components_.astype(np.float64), self.noise_variance_
+        variances = self.explained_variance_
+        if noise > 0:
+            P = (U.T * (1 / variances - 1 / noise)) @ U
+            P.flat[:: len(P) + 1] += 1 / noise
+        elif self.rank_ == U.shape[1]:
+            P = (U.T / variances) @ U
+        else:
+            raise ValueError(
+                f"{type(self).__name__}: the covariance is singular, as the discarded variance is "
+                f"0: choose n_components < rank_={self.rank_}."
+            )
+        return P / self.scale_[:, None] / self.scale_

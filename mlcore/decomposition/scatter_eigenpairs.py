@@ -5,6 +5,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from mlcore.checks.stored import stored
 from mlcore.decomposition.evidence import is_complete
 from mlcore.numerics.eigen import largest_by_lanczos, largest_by_lapack
 from mlcore.runtime.threads import single_threaded_blas
@@ -31,8 +32,10 @@ class Spectrum(NamedTuple):
     complete: bool
     solver: str
     next_residual: float = 0.0  # of next_value, over the largest value as `residuals`
+    converged: bool = True
 
 
+@stored(version=1)
 class ScatterEigenpairs(NamedTuple):
     """Eigenpairs of S, the scatter of d-dimensional rows, descending.
 
@@ -52,6 +55,18 @@ class ScatterEigenpairs(NamedTuple):
     start: int = 0  # values from here on are those of their own scatter
     sure: int = -1  # values before this are as exact as S; -1 for all
     complete: bool = False  # it is known that no leading eigenvector is missing
+    _stored = {
+        "S": "float64 m m",
+        "features": "int m? < f",
+        "d": "size f",
+        "k": "int",
+        "limit": "float",
+        "values": "float64 v?",
+        "vectors": "float64 m? v?",
+        "start": "int",
+        "sure": "int",
+        "complete": "bool",
+    }
 
     @property
     def few_digits(self) -> bool:

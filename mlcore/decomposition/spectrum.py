@@ -5,12 +5,20 @@ rest of the spectrum.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg
 from scipy import sparse as sp
 
+from mlcore.checks import as_random_state
+from mlcore.checks.errors import warn
+from mlcore.decomposition.dimension import (
+    NumberWanted,
+    Pick,
+    components_for,
+    without_rounding,
+)
 from mlcore.decomposition.evidence import is_complete
 from mlcore.decomposition.scatter_eigenpairs import Spectrum, scatter_eigenpairs
 from mlcore.numerics.eigen import block_size, leading_eigenpairs
@@ -18,17 +26,10 @@ from mlcore.runtime.memory import require_memory
 
 _FAR = 1e8  # squared distance of the mean from 0 over the variance, by which half the digits go
 _LARGE = 40  # blocks of eigenvectors in the smaller side, beyond which Lanczos is quicker
-_ROUTES = {
-    "covariance_eigh": "scatter",
-    "gram": "gram",
-    "full": "qr",
-    "arpack": "lanczos",
-    "randomized": "lanczos",
-}
-Pick = Callable[[np.ndarray], int]  # the number of components for all eigenvalues
+_FIRST_GUESS = 16  # components by Lanczos, doubled until they explain the wanted share
 
 
-class Rows:
+class CentredRows:
     """Rows ``z = (2^-power (x - origin) - mean) / scale`` times the roots of their weights.
 
     The mean of rows far from 0 is not a float64 number to all the digits of their differences.
@@ -96,62 +97,139 @@ class Rows:
         return G
 
 
-def route(solver: str, shape: tuple[int, int], k: int) -> str:
-    """Return "scatter", "gram", "lanczos" or "qr" for a solver's name and n x d rows."""
-    if solver != "auto":
-        return _ROUTES[solver]
-    n, d = shape
-    if min(n, d) > _LARGE * block_size(k):
-        return "lanczos"
-    return "scatter" if d <= n else "gram"
+class LanczosSettings(NamedTuple):
+    """Checked parameters of block Lanczos, and the model to name in warnings."""
+
+    owner: str
+    tol: float
+    max_iter: int
+    random_state: Any
 
 
-def by_scatter(S: np.ndarray, k: int, pick: Pick | None, rows: Rows) -> Spectrum:
-    """Decompose S (d, d) itself, and the rows where it has lost digits.
+class Search(NamedTuple):
+    """What a route is given: rows, and which eigenpairs of their scatter are sought.
 
-    `pick`, if given, chooses the number of eigenpairs instead of k.
+    Attributes
+    ----------
+    rows : CentredRows
+    scatter : float64 (d, d) or None
+        Of these rows, where it was summed.
+    trace : float
+        Of the scatter.
+    weight : float
+        Of all rows.
+    rank : int
+        Largest number of eigenvalues that are not 0.
+    wanted : NumberWanted
+    settings : LanczosSettings
     """
-    pairs = scatter_eigenpairs(S, k, pick is not None, rows.dtype)
+
+    rows: CentredRows
+    scatter: np.ndarray | None
+    trace: float
+    weight: float
+    rank: int
+    wanted: NumberWanted
+    settings: LanczosSettings
+
+
+class Route(NamedTuple):
+    """A way from rows to the leading eigenpairs of their scatter.
+
+    Attributes
+    ----------
+    spectrum : callable
+        Returns the `Spectrum` of a `Search`, given what chooses the number of eigenpairs by all
+        eigenvalues, or None for `wanted.k` of them.
+    sums_scatter : bool
+        True if it begins with the whole scatter, False if with the variances of the features.
+    every_value : bool
+        True if it can compute all eigenvalues.
+    """
+
+    spectrum: Callable[[Search, Pick | None], Spectrum]
+    sums_scatter: bool = False
+    every_value: bool = True
+
+    def find(self, search: Search) -> tuple[Spectrum, np.ndarray]:
+        """Return the spectrum, and its eigenvalues with 0 for those that are rounding errors.
+
+        Routes to all eigenvalues compute their roots, the deviations, to eps max(n, d).
+        """
+        limit = max(search.rows.shape) * float(np.finfo(np.float64).eps)
+        limit = limit**2 if self.every_value else limit
+        pick = search.wanted.picker(search.weight, limit, search.rank)
+        spectrum = self.spectrum(search, pick)
+        if pick is None:
+            spectrum = completed(spectrum, search.wanted.k)
+        return spectrum, without_rounding(spectrum.values, limit, search.rank)
+
+
+def route(solver: str, shape: tuple[int, int], wanted: NumberWanted, owner: str) -> Route:
+    """Return the route for a solver's name and n x d rows."""
+    n, d = shape
+    if solver != "auto":
+        chosen = SOLVERS[solver]
+    elif min(n, d) > _LARGE * block_size(wanted.k):
+        chosen = SOLVERS["arpack"]
+    else:
+        chosen = SOLVERS["covariance_eigh" if d <= n else "gram"]
+    if wanted.most_likely and not chosen.every_value:
+        raise ValueError(
+            f"{owner}: n_components='mle' needs all variances, which "
+            f"svd_solver={solver!r} does not compute: use 'full'."
+        )
+    return chosen
+
+
+def by_scatter(search: Search, pick: Pick | None) -> Spectrum:
+    """Decompose the scatter S (d, d) itself, and the rows where it has lost digits."""
+    rows = search.rows
+    pairs = scatter_eigenpairs(search.scatter, search.wanted.k, pick is not None, rows.dtype)
     return pairs.completed(rows.scatter_along).spectrum(pick, "scatter")
 
 
-def by_gram(rows: Rows, k: int, pick: Pick | None) -> Spectrum:
+def by_gram(search: Search, pick: Pick | None) -> Spectrum:
     """Decompose the inner products of rows Z (n, d): where ``ZZ'q = lambda q``, Z'q is a component.
 
     Memory O(n²).
     """
+    rows = search.rows
     n, d = rows.shape
     require_memory(n, n, 16, what="the Gram matrix of the rows", instead="use svd_solver='arpack'")
+    # The eigenpairs of the Gram matrix.
     G = np.zeros((n, n))
     for _, block in rows.column_blocks():
         G += block @ block.T
-    pairs = scatter_eigenpairs(G, k, pick is not None, G.dtype)
-    found = pairs.completed(rows.gram_along).spectrum(pick, "gram")
-    Q = found.vectors
+    pairs = scatter_eigenpairs(G, min(search.wanted.k, n), pick is not None, G.dtype)
+    spectrum = pairs.completed(rows.gram_along).spectrum(pick, "gram")
+    Q = spectrum.vectors
     k = Q.shape[1]
     if k == n < d:  # the covariance has further eigenvalues, all 0
-        complete = is_complete(G, found.values, Q, 0.0)
-        found = found._replace(next_value=0.0, complete=complete)
-    deviations = np.sqrt(np.maximum(found.values[:k], 0.0))
+        complete = is_complete(G, spectrum.values, Q, 0.0)
+        spectrum = spectrum._replace(next_value=0.0, complete=complete)
+    # The components Z'q, made orthonormal: those of small deviations have lost digits.
+    deviations = np.sqrt(np.maximum(spectrum.values[:k], 0.0))
     kept = deviations > max(n, d) * np.finfo(np.float64).eps * deviations[0]
     U = np.zeros((d, k))
     for columns, block in rows.column_blocks():
         U[columns] = block.T @ Q
     U = np.where(kept, U, 0.0) / np.where(kept, deviations, 1.0)
     U, R = linalg.qr(U, mode="economic", overwrite_a=True, check_finite=False)
-    return found._replace(vectors=U * np.where(np.diagonal(R) < 0, -1.0, 1.0))
+    return spectrum._replace(vectors=U * np.where(np.diagonal(R) < 0, -1.0, 1.0))
 
 
-def by_qr(rows: Rows, k: int, pick: Pick | None) -> Spectrum:
-    """Decompose the factor R of the rows Z = QR: the most accurate way, twice as slow."""
-    d = rows.shape[1]
+def by_qr(search: Search, pick: Pick | None) -> Spectrum:
+    """Decompose the factor R of the rows Z = QR: the most accurate route, twice as slow."""
+    rows = search.rows
+    n, d = rows.shape
     R = np.zeros((0, d))
     for _, block in rows.blocks(d):
         stacked = np.vstack([R, block])
         R = linalg.qr(stacked, mode="r", overwrite_a=True, check_finite=False)[0][:d]
     _, deviations, Vt = linalg.svd(R, full_matrices=False, check_finite=False)
     values = deviations**2
-    k = pick(values.copy()) if pick else k
+    k = pick(values.copy()) if pick else min(search.wanted.k, n)
     V = Vt[:k].T
     trace = float(values.sum())
     residuals = np.linalg.norm(R.T @ (R @ V) - V * values[:k], axis=0) / (values[0] or 1.0)
@@ -160,32 +238,51 @@ def by_qr(rows: Rows, k: int, pick: Pick | None) -> Spectrum:
     return Spectrum(values, V, trace, trace, residuals, next_value, k == d, "qr")
 
 
-def by_lanczos(
-    rows: Rows, k: int, share: float | None, trace: float, rng, tol: float, max_iter: int
-) -> Spectrum:
-    """Find k eigenpairs by products with blocks of vectors, or so many as explain `share`."""
+def by_lanczos(search: Search, pick: Pick | None) -> Spectrum:
+    """Find k eigenpairs by products with blocks of vectors, or so many as explain a share."""
+    rows, trace, share = search.rows, search.trace, search.wanted.share
+    settings, tol = search.settings, search.settings.tol
     operator, most = _Product(rows, trace), min(rows.shape)
+    rng = as_random_state(settings.random_state)
+    k = min(search.wanted.k, most if share is None else _FIRST_GUESS, most)
     while True:
-        found = leading_eigenpairs(operator, k, rng, tol=tol, max_iter=max_iter)
-        if share is None or k == most or found.values.sum() >= share * trace:
+        pairs = leading_eigenpairs(operator, k, rng, tol=tol, max_iter=settings.max_iter)
+        if share is None or k == most or pairs.values.sum() >= share * trace:
             break
         k = min(2 * k, most)
-    values = np.maximum(found.values, 0.0)
+    values = np.maximum(pairs.values, 0.0)
     if share is not None:
         k = components_for(values, trace, share)
-    following = np.append(values, found.next_value)[k]
-    next_residual = np.append(found.residuals, found.next_residual)[k]
+    residuals = pairs.residuals[:k]
+    converged = bool(residuals.max() <= tol)
+    if not converged:
+        warn(
+            "ConvergenceWarning",
+            f"{settings.owner}: block Lanczos reached a residual of {residuals.max():.1e}, "
+            f"not tol={tol}, in {settings.max_iter} steps: use svd_solver='full' or a larger "
+            "iterated_power.",
+        )
     return Spectrum(
         values[:k],
-        found.vectors[:, :k],
+        pairs.vectors[:, :k],
         trace,
-        min(trace, found.basis_trace),
-        found.residuals[:k],
-        float(following),
+        min(trace, pairs.basis_trace),
+        residuals,
+        float(np.append(values, pairs.next_value)[k]),
         False,
         "lanczos",
-        float(next_residual),
+        float(np.append(pairs.residuals, pairs.next_residual)[k]),
+        converged,
     )
+
+
+SOLVERS = {
+    "covariance_eigh": Route(by_scatter, sums_scatter=True),
+    "gram": Route(by_gram),
+    "full": Route(by_qr),
+    "arpack": Route(by_lanczos, every_value=False),
+    "randomized": Route(by_lanczos, every_value=False),
+}
 
 
 class _Product:
@@ -223,37 +320,22 @@ class _Product:
         return self @ np.eye(self.n)
 
 
-def completed(found: Spectrum, k: int) -> Spectrum:
+def completed(spectrum: Spectrum, k: int) -> Spectrum:
     """Return the spectrum with further orthonormal vectors, of eigenvalue 0, so that there are k.
 
     They are more than rows, whose scatter has no other positive eigenvalues.
     """
-    d, known = found.vectors.shape
-    if known >= k:
-        return found
+    d, n_found = spectrum.vectors.shape
+    if n_found >= k:
+        return spectrum
     wide = np.zeros((d, k))
-    wide[:, :known] = found.vectors
+    wide[:, :n_found] = spectrum.vectors
     U = linalg.qr(wide, mode="economic", overwrite_a=True, check_finite=False)[0]
-    U[:, :known] = found.vectors
-    more = np.zeros(k - known)
-    return found._replace(
-        values=np.append(found.values[:known], more),
+    U[:, :n_found] = spectrum.vectors
+    zeros = np.zeros(k - n_found)
+    return spectrum._replace(
+        values=np.append(spectrum.values[:n_found], zeros),
         vectors=U,
-        residuals=np.append(found.residuals, more),
+        residuals=np.append(spectrum.residuals, zeros),
         next_value=0.0 if k < d else -np.inf,
     )
-
-
-def components_for(values: np.ndarray, trace: float, share: float) -> int:
-    """Return the fewest eigenvalues, all or the leading ones, of at least `share` of the trace."""
-    reached = np.cumsum(values) >= share * trace * (1 - len(values) * np.finfo(np.float64).eps)
-    return int(np.argmax(reached)) + 1 if reached.any() else len(values)
-
-
-def without_rounding(values: np.ndarray, limit: float, rank: int) -> np.ndarray:
-    """Return descending eigenvalues with 0 for those up to `limit` times the first, and from `rank`
-    on.
-    """
-    kept = np.where(values > limit * values[0], values, 0.0)
-    kept[rank:] = 0
-    return kept

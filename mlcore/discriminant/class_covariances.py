@@ -57,7 +57,7 @@ class ClassCovariances(NamedTuple):
 
 def class_covariances(
     sums: ClassScatters,
-    how: Regularisation,
+    settings: Regularisation,
     ridge: np.ndarray,
     eps: float,
     rows: ClassRows | None,
@@ -74,10 +74,59 @@ def class_covariances(
     LinAlgError
         If a covariance has no inverse.
     """
+    c, total = len(sums.weights), sums.total()
+    reg_param, pooling, ddof = settings.reg_param, settings.pooling, int(settings.unbiased)
+    divisors = _divisors(sums, settings)
+    within = total.weight - c * ddof
+    # The covariances, pooled by parts.
+    covariances = sums.scatters * ((1 - pooling) / divisors)[:, None, None]
+    shares = np.diag((1 - pooling) / divisors)
+    if pooling:
+        covariances += pooling * sums.scatters.sum(axis=0) / within
+        shares = np.full((c, c), pooling / within) + shares
+    # The features that are no combinations of others, which a regular matrix need not know.
+    kept = np.flatnonzero(total.scatter.diagonal() > 0)
+    regular = reg_param > 0 or isinstance(settings.shrinkage, str) or settings.shrinkage > 0
+    triangles, means, from_sums = None, sums.means.copy(), False
+    if not regular:
+        kept, triangles, means, from_sums = _independent(sums, total, kept, eps, rows)
+    # Shrinkage of the correlations, and the ridge.
+    shrinkage = _shrinkage(sums, settings.shrinkage, covariances, shares, kept, rows)
+    variances = np.einsum("cii->ci", covariances)
+    target = shrinkage[:, None] * shrinkage_target(variances, sums, ddof)
+    variances = (1 - shrinkage)[:, None] * variances + target
+    covariances *= ((1 - shrinkage) * (1 - reg_param))[:, None, None]
+    np.einsum("cii->ci", covariances)[:] = (1 - reg_param) * variances + ridge
+    # The root of each covariance: from sums, or where these lose digits from the rows.
+    square, roots, rounding = np.ix_(kept, kept), np.zeros((c, len(kept), len(kept))), np.zeros(c)
+    ranks = np.full(c, len(kept))
+    for code in range(c):
+        root, ill = root_of_sums(covariances[code][square], eps)
+        if ill and rows is not None:
+            if triangles is None:
+                triangles, means[:, kept] = rows.triangles(kept, means[:, kept])
+            parts = [triangles[code] * np.sqrt((1 - pooling) / divisors[code])]
+            if pooling:
+                parts.extend(triangles * np.sqrt(pooling / within))
+            parts = [part * np.sqrt((1 - shrinkage[code]) * (1 - reg_param)) for part in parts]
+            own = (1 - reg_param) * target[code, kept] + ridge[kept]
+            root = root_of_factors([*parts, np.diag(np.sqrt(own))], sums.weights[code], eps)
+        from_sums |= ill and rows is None
+        if root.R is None:
+            raise _not_full_rank(root, sums, code, len(kept), shrinkage[code])
+        roots[code], rounding[code] = root.R, root.rounding
+        if regular or pooling:
+            alone = sums.scatters[code][square] / sums.weights[code]
+            ranks[code] = root_of_sums(alone, eps)[0].rank
+    return ClassCovariances(covariances, kept, roots, ranks, shrinkage, means, rounding, from_sums)
+
+
+def _divisors(sums, settings):
+    """Return the divisors of the scatters, (c,), which must be positive where they are used."""
     c, n_features = sums.means.shape
-    ddof, total = int(how.unbiased), sums.total()
+    ddof, weight = int(settings.unbiased), float(sums.weights.sum())
     divisors = sums.weights - ddof
-    if how.pooling == 1:
+    if settings.pooling == 1:
         divisors = np.where(divisors > 0, divisors, np.inf)
     elif not (divisors > 0).all():
         lone = int(divisors.argmin())
@@ -86,55 +135,23 @@ def class_covariances(
             f"covariance has rank 0 of {n_features} features and no divisor: use more samples, "
             "unbiased=False with reg_param, pooling or shrinkage, or pooling=1."
         )
-    if how.pooling and total.weight <= c * ddof:
+    if settings.pooling and weight <= c * ddof:
         raise ValueError(
-            f"unbiased=True divides by the total weight {total.weight:g} less the number of "
+            f"unbiased=True divides by the total weight {weight:g} less the number of "
             f"classes={c}, which must be positive: pass unbiased=False."
         )
-    covariances = sums.scatters * ((1 - how.pooling) / divisors)[:, None, None]
-    if how.pooling:
-        covariances += how.pooling * sums.scatters.sum(axis=0) / (total.weight - c * ddof)
-    kept = np.flatnonzero(total.scatter.diagonal() > 0)
-    regular = how.reg_param > 0 or isinstance(how.shrinkage, str) or how.shrinkage > 0
-    triangles, means, from_sums = None, sums.means.copy(), False
-    if not regular:
-        kept, triangles, means, from_sums = _independent(sums, total, kept, eps, rows)
-    shares = np.full((c, c), how.pooling / (total.weight - c * ddof) if how.pooling else 0.0)
-    shares += np.diag((1 - how.pooling) / divisors)
-    shrinkage = _shrinkage(sums, how.shrinkage, covariances, shares, kept, rows)
-    variances = np.einsum("cii->ci", covariances)
-    target = shrinkage[:, None] * shrinkage_target(variances, sums, ddof)
-    variances = (1 - shrinkage)[:, None] * variances + target
-    covariances *= ((1 - shrinkage) * (1 - how.reg_param))[:, None, None]
-    np.einsum("cii->ci", covariances)[:] = (1 - how.reg_param) * variances + ridge
-    square, roots, rounding = np.ix_(kept, kept), np.zeros((c, len(kept), len(kept))), np.zeros(c)
-    ranks = np.full(c, len(kept))
-    for code in range(c):
-        root, ill = root_of_sums(covariances[code][square], eps)
-        if ill and rows is not None:
-            if triangles is None:
-                triangles, means[:, kept] = rows.triangles(kept, means[:, kept])
-            parts = [triangles[code] * np.sqrt((1 - how.pooling) / divisors[code])]
-            if how.pooling:
-                parts.extend(triangles * np.sqrt(how.pooling / (total.weight - c * ddof)))
-            parts = [part * np.sqrt((1 - shrinkage[code]) * (1 - how.reg_param)) for part in parts]
-            own = (1 - how.reg_param) * target[code, kept] + ridge[kept]
-            root = root_of_factors([*parts, np.diag(np.sqrt(own))], sums.weights[code], eps)
-        from_sums |= ill and rows is None
-        if root.R is None:
-            remedy = "reg_param, pooling or shrinkage above 0"
-            if shrinkage[code] > 0:  # toward variances within classes, of which some are 0
-                remedy = "reg_param above 0, as a feature is constant in every class"
-            raise linalg.LinAlgError(
-                f"The covariance matrix of class {sums.classes[code]} is not full rank: its "
-                f"{sums.weights[code]:g} samples have rank {root.rank} in {len(kept)} independent "
-                f"features of {n_features}: use {remedy}, or fewer features."
-            )
-        roots[code], rounding[code] = root.R, root.rounding
-        if regular or how.pooling:
-            alone = sums.scatters[code][square] / sums.weights[code]
-            ranks[code] = root_of_sums(alone, eps)[0].rank
-    return ClassCovariances(covariances, kept, roots, ranks, shrinkage, means, rounding, from_sums)
+    return divisors
+
+
+def _not_full_rank(root, sums, code, n_kept, shrinkage):
+    remedy = "reg_param, pooling or shrinkage above 0"
+    if shrinkage > 0:  # toward variances within classes, of which some are 0
+        remedy = "reg_param above 0, as a feature is constant in every class"
+    return linalg.LinAlgError(
+        f"The covariance matrix of class {sums.classes[code]} is not full rank: its "
+        f"{sums.weights[code]:g} samples have rank {root.rank} in {n_kept} independent "
+        f"features of {sums.means.shape[1]}: use {remedy}, or fewer features."
+    )
 
 
 def shrinkage_target(variances: np.ndarray, sums: ClassScatters, ddof: int) -> np.ndarray:

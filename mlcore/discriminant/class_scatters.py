@@ -6,12 +6,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mlcore.checks import label_type
+from mlcore.checks.stored import stored
 from mlcore.numerics.scatter import Scatter, merged_scatter, row_blocks, scatter_of
 from mlcore.runtime.memory import require_memory
 
 _CHUNK = 16_384  # rows of a class that are copied at a time
 
 
+@stored(version=1)
 class ClassScatters(NamedTuple):
     """Sums over the rows of each class.
 
@@ -22,7 +24,7 @@ class ClassScatters(NamedTuple):
     means : (c, d) float64
         Relative to an origin that all statistics of a model share.
     scatters : (c, d, d) float64
-        About these means.
+        About these means; or (1, d, d) for c > 1, their sum, where one covariance is enough.
     higher : (c, 2, d, d) float64, optional
         Sums of ``w r_a² r_b`` and of ``w r_a² r_b²`` over the residuals r, for pairs of features.
     """
@@ -32,6 +34,18 @@ class ClassScatters(NamedTuple):
     means: np.ndarray
     scatters: np.ndarray
     higher: np.ndarray | None = None
+    _stored = {
+        "classes": "labels s",
+        "weights": "float64 s",
+        "means": "float64 s f",
+        "scatters": "float64 s f f | float64 1 f f",
+        "higher": "none | float64 s 2 f f",
+    }
+
+    @property
+    def pooled(self) -> bool:
+        """True if only the sum of the scatters is known."""
+        return len(self.scatters) < len(self.weights)
 
     def fourth_moments(self, features: np.ndarray, deviations: np.ndarray) -> np.ndarray:
         """Return the same as `ClassRows.fourth_moments`."""
@@ -67,15 +81,15 @@ def class_scatters(
     owner: str,
 ) -> ClassScatters:
     """Return the sums over rows of `X`, (n, d) dense or CSR, of the classes `codes` (n,)."""
-    found = []
+    sums = []
     for code in range(len(classes)):
         own, total = np.flatnonzero(codes == code), None
         for start in range(0, len(own), _CHUNK):
             rows = own[start : start + _CHUNK]
             part = scatter_of(X[rows], weight[rows], origin, power=power, owner=owner)
             total = part if total is None else merged_scatter(total, part)
-        found.append(total)
-    weights, means, scatters = (np.stack(values) for values in zip(*found, strict=True))
+        sums.append(total)
+    weights, means, scatters = (np.stack(values) for values in zip(*sums, strict=True))
     return ClassScatters(classes, weights, means, scatters)
 
 
@@ -97,19 +111,29 @@ def merged_classes(a: ClassScatters, b: ClassScatters) -> ClassScatters:
             "models of different shrinkage."
         )
     classes = np.union1d(a.classes, b.classes)
-    found, higher = [], []
+    # Of each class the sums over both, which may have no rows of it.
+    merged, higher, between = [], [], 0.0
+    own = not (a.pooled or b.pooled)
     for label in classes:
         places = [(s, i) for s in (a, b) for i in np.flatnonzero(s.classes == label)]
-        parts = [Scatter(s.weights[i], s.means[i], s.scatters[i]) for s, i in places]
+        parts = [
+            Scatter(s.weights[i], s.means[i], s.scatters[i] if own else 0.0) for s, i in places
+        ]
         whole = parts[0] if len(parts) == 1 else merged_scatter(*parts)
-        found.append(whole)
+        merged.append(whole)
+        if not own:
+            between = between + whole.scatter
         if a.higher is not None:
             moved = [
                 _about(whole.mean, part, s.higher[i])
                 for part, (s, i) in zip(parts, places, strict=True)
             ]
             higher.append(sum(moved))
-    weights, means, scatters = (np.stack(values) for values in zip(*found, strict=True))
+    weights, means = (np.stack([whole[i] for whole in merged]) for i in (0, 1))
+    if own:
+        scatters = np.stack([whole.scatter for whole in merged])
+    else:  # the rows of both about their own means, and these means about those of both
+        scatters = (a.scatters.sum(axis=0) + b.scatters.sum(axis=0) + between)[None]
     return ClassScatters(classes, weights, means, scatters, np.stack(higher) if higher else None)
 
 

@@ -27,6 +27,8 @@ class Directions(NamedTuple):
         Variance of the means of the classes in these directions, descending.
     covariance : (d, d) float64
         That within classes, shrunk.
+    within : (d, d) float64
+        The same without shrinkage.
     shrinkage : float
     rank : int
     dropped : (d - rank,) intp
@@ -42,6 +44,7 @@ class Directions(NamedTuple):
     scalings: np.ndarray
     strengths: np.ndarray
     covariance: np.ndarray
+    within: np.ndarray
     shrinkage: float
     rank: int
     dropped: np.ndarray
@@ -70,82 +73,128 @@ def discriminant_directions(
     tol : float
         Least pivot of a feature that is kept.
     """
-    c = len(sums.shares)
+    # The covariance within classes, in features that vary.
     between = (sums.means.T * sums.shares) @ sums.means
     within = sums.scatter - between if sums.within is None else sums.within.copy()
     np.fill_diagonal(within, np.maximum(within.diagonal(), 0))
-    varying = np.flatnonzero(sums.scatter.diagonal() > 0)
-    floor, from_sums = _n_rows(rows, sums) * _EPS, False
-    square, eps = np.ix_(varying, varying), float(np.finfo(sums.origin.dtype).eps)
+    varying, eps = (
+        np.flatnonzero(sums.scatter.diagonal() > 0),
+        float(np.finfo(sums.origin.dtype).eps),
+    )
     # Where classes are far from each other, little is left of the difference of the scatters.
     little = within.diagonal() < _NEAR_ONE * sums.scatter.diagonal()
     if little.any() and rows is not None:
-        (sums, within[square]), eps = _read_again(rows, sums, varying), _EPS
+        (sums, within[np.ix_(varying, varying)]), eps = _read_again(rows, sums, varying), _EPS
+    # The factor that makes features independent, and the means in its coordinates.
+    covariance = within
     if shrinkage:
-        L, pivots, deviation, within, shrinkage = _shrunk(
-            rows, sums, within, varying, shrinkage, floor
-        )
+        factor, covariance, shrinkage = _shrunk(rows, sums, within, varying, shrinkage)
     else:
-        L, pivots, deviation, well = _total_factor(sums, varying, tol, eps)
-        if not well and rows is not None and eps > _EPS:
-            sums, within[square] = _read_again(rows, sums, varying)
-            L, pivots, deviation, well = _total_factor(sums, varying, tol, _EPS)
-        if not well and rows is not None:
-            L, pivots, deviation, within[square] = _by_rows(rows, sums, varying, tol)
-        from_sums = not well and rows is None
-    rank = len(pivots)
-    standing = sums.means[:, varying[pivots]] / deviation[pivots]
+        factor, sums = _factor_with_digits(rows, sums, within, varying, tol, eps)
+    rank = len(factor.pivots)
+    standing = sums.means[:, varying[factor.pivots]] / factor.deviation[factor.pivots]
     T = (standing * np.sqrt(sums.shares)[:, None]).T
     if rank:
-        T = linalg.solve_triangular(L, T, lower=True)
+        T = linalg.solve_triangular(factor.L, T, lower=True)
     U, s, _ = np.linalg.svd(T, full_matrices=False)
+    # The directions, of variance 1 within classes.
     forced = not shrinkage and _forced(rows, sums, within, rank, s)
     if forced:  # all features: their rank is that of the samples, and any could be left out
-        kept = varying
+        kept, n_separated = _Kept(varying, factor.deviation), 0
+        scalings, strengths = _by_pseudo_inverse(rows, sums, kept, rank, tol)
     else:
-        kept, deviation = varying[pivots], deviation[pivots]
-    dropped = np.setdiff1d(np.arange(len(within)), kept)
-    q, n_separated = min(c - 1, rank), 0
-    if forced:
-        white = _pseudo_inverse_root(rows, sums, kept, deviation, tol)
-        weighted = sums.means[:, kept] / deviation * np.sqrt(sums.shares)[:, None]
-        U, s, _ = linalg.svd((weighted @ white).T, full_matrices=False)
-        scalings, strengths = white @ U[:, :q], s[:q] ** 2
-    else:
-        scalings, strengths = U[:, :q], s[:q] ** 2
-        if rank:
-            scalings = linalg.solve_triangular(L.T, scalings, lower=False)
-        if not shrinkage:
-            gaps = 1 - strengths
-            near = np.flatnonzero(gaps < _NEAR_ONE)
-            if len(near):
-                directions = scalings[:, near] / deviation[:, None]
-                moments = _within(rows, sums, kept, directions)
-                gaps[near], rotation = linalg.eigh(moments)
-                scalings[:, near] = scalings[:, near] @ rotation
-            n_separated = int((gaps <= floor).sum())
-            gaps = np.maximum(gaps, floor)
-            scalings = scalings / np.sqrt(gaps)
-            strengths = (1 - gaps) / gaps
+        kept = _Kept(varying[factor.pivots], factor.deviation[factor.pivots])
+        scalings, strengths, n_separated = _from_singular_vectors(
+            rows, sums, kept, factor.L, U, s, bool(shrinkage)
+        )
     scalings = signed(scalings)
     full = np.zeros((len(within), scalings.shape[1]))
-    full[kept] = scalings / deviation[:, None]
+    full[kept.features] = scalings / kept.deviation[:, None]
     return Directions(
         full,
         strengths,
+        covariance,
         within,
         float(shrinkage),
         rank,
-        dropped,
+        np.setdiff1d(np.arange(len(within)), kept.features),
         n_separated,
         forced,
-        from_sums and not forced,
+        not factor.well and not forced,
         sums,
     )
 
 
-def _shrunk(rows, sums, within, varying, shrinkage, floor):
-    """Return the factor of the shrunk correlations within classes, and what it refers to."""
+class _Factor(NamedTuple):
+    """``L L'`` are correlations of features, those at `pivots`, with these deviations of all.
+
+    `well` is False if sums have lost digits that only the rows could tell.
+    """
+
+    L: np.ndarray
+    pivots: np.ndarray
+    deviation: np.ndarray
+    well: bool
+
+
+class _Kept(NamedTuple):
+    """Features that have coefficients, and their deviations."""
+
+    features: np.ndarray
+    deviation: np.ndarray
+
+
+def _factor_with_digits(rows, sums, within, varying, tol, eps):
+    """Return the factor of the correlations of all samples, and the sums it is of.
+
+    It is the first that has digits enough: of the sums, of sums of the rows in float64, or of the
+    rows by QR. The covariance `within` classes is replaced by that of the rows, if they are read.
+    """
+    factor = _total_factor(sums, varying, tol, eps)
+    if factor.well or rows is None:
+        return factor, sums
+    square = np.ix_(varying, varying)
+    if eps > _EPS:
+        sums, within[square] = _read_again(rows, sums, varying)
+        factor = _total_factor(sums, varying, tol, _EPS)
+    if not factor.well:
+        factor, within[square] = _by_rows(rows, sums, varying, tol)
+    return factor, sums
+
+
+def _by_pseudo_inverse(rows, sums, kept, rank, tol):
+    """Return scalings of the features kept, and strengths, where samples are too few."""
+    q = min(len(sums.shares) - 1, rank)
+    white = _pseudo_inverse_root(rows, sums, kept.features, kept.deviation, tol)
+    weighted = sums.means[:, kept.features] / kept.deviation * np.sqrt(sums.shares)[:, None]
+    U, s, _ = linalg.svd((weighted @ white).T, full_matrices=False)
+    return white @ U[:, :q], s[:q] ** 2
+
+
+def _from_singular_vectors(rows, sums, kept, L, U, s, shrunk):
+    """Return scalings of the features kept, strengths, and the number of exact separations."""
+    q, n_separated = min(len(sums.shares) - 1, len(L)), 0
+    scalings, strengths = U[:, :q], s[:q] ** 2
+    if len(L):
+        scalings = linalg.solve_triangular(L.T, scalings, lower=False)
+    if shrunk:
+        return scalings, strengths, n_separated
+    # The variance within classes is 1 - rho², summed from the residuals where digits are lost.
+    gaps, floor = 1 - strengths, _n_rows(rows, sums) * _EPS
+    near = np.flatnonzero(gaps < _NEAR_ONE)
+    if len(near):
+        directions = scalings[:, near] / kept.deviation[:, None]
+        moments = _within(rows, sums, kept.features, directions)
+        gaps[near], rotation = linalg.eigh(moments)
+        scalings[:, near] = scalings[:, near] @ rotation
+    n_separated = int((gaps <= floor).sum())
+    gaps = np.maximum(gaps, floor)
+    return scalings / np.sqrt(gaps), (1 - gaps) / gaps, n_separated
+
+
+def _shrunk(rows, sums, within, varying, shrinkage):
+    """Return the factor of shrunk correlations within classes, their covariance, the shrinkage."""
+    floor = _n_rows(rows, sums) * _EPS
     # A feature that is constant in every class has the least variance that rounding leaves.
     variance = np.maximum(within.diagonal()[varying], floor * sums.scatter.diagonal()[varying])
     deviation = np.sqrt(variance)
@@ -160,7 +209,7 @@ def _shrunk(rows, sums, within, varying, shrinkage, floor):
     np.fill_diagonal(matrix, 1.0)
     within = within * (1 - shrinkage)
     within[varying, varying] = variance
-    return *_pivoted_cholesky(matrix, 0.0), deviation, within, shrinkage
+    return _Factor(*_pivoted_cholesky(matrix, 0.0), deviation, True), within, shrinkage
 
 
 def _total_factor(sums, varying, tol, eps):
@@ -171,13 +220,13 @@ def _total_factor(sums, varying, tol, eps):
     # A feature with a pivot below tol is a combination of others; one below rounding may be.
     L, pivots = _pivoted_cholesky(matrix, max(tol, rounding))
     if not len(pivots):
-        return L, pivots, deviation, True
+        return _Factor(L, pivots, deviation, True)
     kept = np.zeros(len(matrix))
     kept[pivots] = 1.0
     norm = (np.abs(matrix) @ kept)[pivots].max()
     rcond = linalg.lapack.dpocon(L, norm, uplo="L")[0]
     unclear = rounding > tol and len(pivots) < len(matrix)
-    return L, pivots, deviation, well_conditioned(rcond, eps) and not unclear
+    return _Factor(L, pivots, deviation, well_conditioned(rcond, eps) and not unclear)
 
 
 def _correlations(covariance, features, deviation):
@@ -217,9 +266,9 @@ def _read_again(rows, sums, features):
 
 
 def _by_rows(rows, sums, varying, tol):
-    """Return the same by QR of the rows and means, which loses the root of the condition only.
+    """Return the factor by QR of the rows and means, which loses the root of the condition only.
 
-    The last two results are the deviations and the covariance within classes.
+    The second result is the covariance within classes.
     """
     R = rows.triangle_within(varying, (sums.mean + sums.means)[:, varying]) / np.sqrt(sums.total)
     between = np.sqrt(sums.shares)[:, None] * sums.means[:, varying]
@@ -228,7 +277,7 @@ def _by_rows(rows, sums, varying, tol):
     F, pivots = linalg.qr(stacked / deviation, mode="r", pivoting=True)
     rounding = max(len(rows.codes), len(stacked)) * _EPS
     rank = int((np.square(F.diagonal()) > max(tol, rounding**2)).sum())
-    return F[:rank, :rank].T, pivots[:rank], deviation, R.T @ R
+    return _Factor(F[:rank, :rank].T, pivots[:rank], deviation, True), R.T @ R
 
 
 def _forced(rows, sums, within, rank, correlations):
@@ -282,8 +331,8 @@ def _pseudo_inverse_root(rows, sums, kept, deviation, tol):
     if rows is None:
         inside = sums.within[np.ix_(kept, kept)] / np.outer(deviation, deviation)
         variances, V = linalg.eigh(inside)
-        some = variances > tol * variances.max(initial=0)
-        return V[:, some] / np.sqrt(variances[some])
+        positive = variances > tol * variances.max(initial=0)
+        return V[:, positive] / np.sqrt(variances[positive])
     residuals = np.vstack(
         [
             block * np.sqrt(weight / sums.total)[:, None] / deviation
@@ -291,16 +340,16 @@ def _pseudo_inverse_root(rows, sums, kept, deviation, tol):
         ]
     )
     _, s, V = linalg.svd(residuals, full_matrices=False)
-    some = s > np.sqrt(tol) * s.max(initial=0)
-    return V[some].T / s[some]
+    positive = s > np.sqrt(tol) * s.max(initial=0)
+    return V[positive].T / s[positive]
 
 
-def by_priors(found: Directions, priors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def by_priors(directions: Directions, priors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return scalings, (d, q), and strengths for means of classes that have these weights, (c,).
 
     The scalings span the same space, in which the covariance within classes is the identity.
     """
-    sums, scalings = found.sums, found.scalings
+    sums, scalings = directions.sums, directions.scalings
     placed = sums.means @ scalings
     placed = (placed - priors @ placed) * np.sqrt(priors)[:, None]
     _, s, V = np.linalg.svd(placed, full_matrices=False)

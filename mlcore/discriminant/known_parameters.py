@@ -1,14 +1,64 @@
 """Models of normal classes with known parameters: those that samples do not have to tell."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg
 
 from mlcore.checks import as_labels, as_samples
 from mlcore.checks.arrays import as_floats, real_array, require_finite
+from mlcore.checks.stored import stored
 from mlcore.discriminant.covariance_roots import root_of_sums
 from mlcore.discriminant.directions import signed
+
+
+@stored(version=1)
+class ClassMeans(NamedTuple):
+    """Means of the classes of a linear discriminant analysis, to all digits.
+
+    Attributes
+    ----------
+    shift : (d,) float64
+        Their mean less the origin.
+    offsets : (c, d) float64
+        They themselves, less their mean.
+    """
+
+    shift: np.ndarray
+    offsets: np.ndarray
+    _stored = {"shift": "float64 f", "offsets": "float64 c f"}
+
+
+@stored(version=1)
+class ClassRoots(NamedTuple):
+    """Normal distributions of the classes of a quadratic discriminant analysis.
+
+    Attributes
+    ----------
+    features : (r,) intp
+        Those that are not left out.
+    means : (c, d) float64
+        Less the origin, in the units of the sums.
+    roots : (c, r, r) float64
+        Upper triangular R with ``R'R`` the covariance of the features.
+    weights : (c,) float64
+        Of the samples of the classes.
+    rounding : (c,) float64
+        Relative error of squared distances.
+    """
+
+    features: np.ndarray
+    means: np.ndarray
+    roots: np.ndarray
+    weights: np.ndarray
+    rounding: np.ndarray
+    _stored = {
+        "features": "int r < f",
+        "means": "float64 c f",
+        "roots": "float64 c r r",
+        "weights": "float64 c",
+        "rounding": "float64 c",
+    }
 
 
 def as_parameters(
@@ -82,9 +132,8 @@ def linear_state(
         "n_separated_": 0,
         "total_weight_": 0.0,
         "origin_": means[0],
-        "_powers_": np.zeros(d, np.int64),
-        "_shift_": shift,
-        "_offsets_": offsets,
+        "_units_": np.zeros(d, np.int64),
+        "_solution_": ClassMeans(shift, offsets),
     }
 
 
@@ -94,14 +143,14 @@ def quadratic_state(
     """Return the fitted attributes of quadratic discriminant analysis."""
     c, d = means.shape
     eps = float(np.finfo(np.float64).eps)
-    found = [root_of_sums(covariance, eps)[0] for covariance in covariances]
-    for label, root in zip(classes.tolist(), found, strict=True):
+    own = [root_of_sums(covariance, eps)[0] for covariance in covariances]
+    for label, root in zip(classes.tolist(), own, strict=True):
         if root.R is None:
             raise linalg.LinAlgError(
                 f"{type(model).__name__}: covariances of class {label} has rank {root.rank} of "
                 f"{d}, but must be positive definite."
             )
-    roots = np.stack([root.R for root in found])
+    roots = np.stack([root.R for root in own])
     return {
         "classes_": classes,
         "priors_": model._priors_from(np.full(c, 1 / c)),
@@ -113,12 +162,14 @@ def quadratic_state(
         "rank_": d,
         "dropped_features_": np.zeros(0, np.intp),
         "origin_": means[0],
-        "_powers_": np.zeros(d, np.int64),
-        "_kept_": np.arange(d),
-        "_offsets_": means - means[0],
-        "_roots_": roots,
-        "_weights_": np.zeros(c),
-        "_rounding_": np.array([root.rounding for root in found]),
+        "_units_": np.zeros(d, np.int64),
+        "_solution_": ClassRoots(
+            np.arange(d),
+            means - means[0],
+            roots,
+            np.zeros(c),
+            np.array([root.rounding for root in own]),
+        ),
     }
 
 

@@ -4,12 +4,21 @@ from collections.abc import Iterator
 
 import numpy as np
 from scipy import linalg
+from scipy import sparse as sp
 
 from mlcore.discriminant.class_covariances import Regularisation
-from mlcore.discriminant.class_scatters import ClassScatters
+from mlcore.discriminant.class_scatters import (
+    ClassRows,
+    ClassScatters,
+    class_scatters,
+    offsets_of,
+)
 from mlcore.discriminant.covariance_roots import Root, root_of_factors, root_of_sums
 from mlcore.numerics.log_softmax import log_softmax
+from mlcore.numerics.scatter import row_blocks
+from mlcore.runtime.threads import single_threaded_blas
 
+_SAME = {4: 1e-3, 8: 1e-7}  # by bytes of a number: share of a deviation that a mean is known to
 _HIDDEN = 64  # eps of a variance, of which a rest is not told from 0
 
 
@@ -201,12 +210,110 @@ def features_of_refits(
         yield np.array(members), np.setdiff1d(np.arange(d), missing)
 
 
+def require_rows_of_fit(
+    rows: ClassRows, means: np.ndarray, classes: np.ndarray, itemsize: int
+) -> None:
+    """Refuse other samples than those of the fit, which has these means of classes, (c, d).
+
+    `itemsize` is the bytes of a number of the samples of the fit.
+    """
+    X, codes, weight = rows.X, rows.codes, rows.weight
+    every = np.arange(X.shape[1])
+    c, sums, squares = len(means), np.zeros(means.shape), np.zeros(len(every))
+    for places, block in row_blocks(X):
+        offsets = offsets_of(block, rows.origin, rows.power, every)
+        one_hot = (codes[places] == np.arange(c)[:, None]) * weight[places]
+        sums += one_hot @ offsets
+        squares += weight[places] @ np.square(offsets)
+    totals = np.bincount(codes, weights=weight, minlength=c)
+    size, present = np.sqrt(squares / totals.sum()), np.where(totals > 0, totals, 1.0)
+    moved = np.abs(sums / present[:, None] - means) > _SAME[itemsize] * size
+    if moved.any():
+        code, feature = np.argwhere(moved)[0]
+        raise ValueError(
+            "leave_one_out needs the samples of the fit: the mean of feature "
+            f"{feature} in class {classes[code]} is another one."
+        )
+
+
+def regularised_posteriors(
+    rows: ClassRows,
+    classes: np.ndarray,
+    settings: Regularisation,
+    kept: np.ndarray,
+    ridge: np.ndarray,
+    priors: np.ndarray | None,
+    dtype: np.dtype,
+    owner: str,
+) -> np.ndarray:
+    """Return log posteriors of each row from the fit to all others, (n, c), of the features `kept`.
+
+    `dtype` is that of the samples of the fit, `owner` the model to name in errors.
+    """
+    if isinstance(settings.shrinkage, str):
+        raise ValueError(
+            f"{owner}: leave_one_out needs a number for shrinkage, or None: "
+            f"{settings.shrinkage!r} changes with each sample."
+        )
+    X, codes, weight = rows.X, rows.codes, rows.weight
+    sums = class_scatters(X, classes, codes, weight, rows.origin, rows.power, owner)
+    out = np.empty((X.shape[0], len(sums.weights)))
+    lone = lone_in_classes(rows, kept, len(classes)) if settings.shrinkage else {}
+    # Rows without which the same features vary are left out together.
+    for places, features in features_of_refits(filled_columns(rows, kept), X.shape[0], len(kept)):
+        chosen = kept[features]
+        square = np.ix_(range(len(sums.weights)), chosen, chosen)
+        part = sums._replace(means=sums.means[:, chosen], scatters=sums.scatters[square])
+        alone = {row: np.flatnonzero(np.isin(features, lone[row])) for row in lone}
+        with single_threaded_blas():
+            regularised_leave_one_out(
+                part, offset_blocks(rows, places, chosen), codes, weight, settings, ridge[chosen],
+                priors, float(np.finfo(dtype).eps), alone, out,
+            )  # fmt: skip
+    return log_softmax(out)
+
+
+def offset_blocks(
+    rows: ClassRows, places: np.ndarray, features: np.ndarray
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield some of these places, and the values of the rows there in the units of the sums."""
+    member = np.zeros(rows.X.shape[0], bool)
+    member[places] = True
+    for block_rows, block in row_blocks(rows.X):
+        own = np.flatnonzero(member[block_rows])
+        if len(own):
+            offsets = offsets_of(block[own], rows.origin, rows.power, features)
+            yield block_rows.start + own, offsets
+
+
+def filled_columns(rows: ClassRows, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows, and places in `kept` of features that are constant without each."""
+    present = np.flatnonzero(rows.weight)
+    places, columns = filled_by_one(_dense(rows.X[present])[:, kept])
+    return present[places], columns
+
+
+def lone_in_classes(rows: ClassRows, kept: np.ndarray, n_classes: int) -> dict[int, list[int]]:
+    """Return of a row the places in `kept` of features constant in its class without it."""
+    lone: dict[int, list[int]] = {}
+    for code in range(n_classes):
+        own = np.flatnonzero((rows.codes == code) & (rows.weight > 0))
+        places, columns = filled_by_one(_dense(rows.X[own])[:, kept])
+        for row, column in zip(own[places].tolist(), columns.tolist(), strict=True):
+            lone.setdefault(row, []).append(column)
+    return lone
+
+
+def _dense(rows):
+    return rows.toarray() if sp.issparse(rows) else rows
+
+
 def regularised_leave_one_out(
     sums: ClassScatters,
     blocks: Iterator[tuple[np.ndarray, np.ndarray]],
     codes: np.ndarray,
     weight: np.ndarray,
-    how: Regularisation,
+    settings: Regularisation,
     ridge: np.ndarray,
     priors: np.ndarray | None,
     eps: float,
@@ -228,7 +335,7 @@ def regularised_leave_one_out(
     blocks : iterator of (rows, offsets)
         Rows to be left out, (m,), and their values, (m, d), relative to the origin of the sums.
     codes, weight : (n,)
-    how : Regularisation
+    settings : Regularisation
     ridge : (d,)
     priors : (c,) or None
         None is the share of weight of each class, without the row.
@@ -243,7 +350,7 @@ def regularised_leave_one_out(
     ValueError
         If a covariance, without one of the rows, has no inverse; it names the row.
     """
-    refits = _Refits(sums, how, ridge, eps, lone)
+    refits = _Refits(sums, settings, ridge, eps, lone)
     for rows, offsets in blocks:
         kinds = np.stack((codes[rows], weight[rows]), axis=1)
         for kind in np.unique(kinds, axis=0):
@@ -261,17 +368,18 @@ def regularised_leave_one_out(
 class _Refits:
     """Log densities of the fits without one row."""
 
-    def __init__(self, sums, how, ridge, eps, lone):
-        self.sums, self.how, self.ridge, self.eps, self.lone = sums, how, ridge, eps, lone
+    def __init__(self, sums, settings, ridge, eps, lone):
+        self.sums, self.settings, self.ridge = sums, settings, ridge
+        self.eps, self.lone = eps, lone
         self.within = sums.scatters.sum(axis=0)
-        self.keep = (1 - how.reg_param) * (1 - how.shrinkage)
+        self.keep = (1 - settings.reg_param) * (1 - settings.shrinkage)
 
     def scores(self, code, w, offsets, places):
         """Return log densities at these rows, (m, c), all of one class and weight w."""
         sums, c = self.sums, len(self.sums.weights)
         rest = sums.weights[code] - w
         alone = rest <= 0
-        if alone and self.how.pooling < 1:
+        if alone and self.settings.pooling < 1:
             raise _singular(places[0])
         growth = 1.0 if alone else sums.weights[code] / rest
         own = offsets - sums.means[code]
@@ -279,12 +387,12 @@ class _Refits:
         common = None
         for k in range(c):
             from_mean = own * growth if k == code else offsets - sums.means[k]
-            if common is None or self.how.pooling < 1:
+            if common is None or self.settings.pooling < 1:
                 lost = 0.0 if alone else w * growth
                 base, share = self._covariance(k, code, w, alone, places)
                 common = base, share * lost
             base, lost = common
-            if self.how.shrinkage:
+            if self.settings.shrinkage:
                 target = self._target(own, w, 0.0 if alone else w * growth, alone)
                 found[:, k] = self._shrunk_density(base, lost, own, from_mean, places, target)
             else:
@@ -293,25 +401,25 @@ class _Refits:
 
     def _covariance(self, k, code, w, alone, places):
         """Return the covariance of class k by new divisors, and the share of a row in it."""
-        how, sums, ddof = self.how, self.sums, int(self.how.unbiased)
+        settings, sums, ddof = self.settings, self.sums, int(self.settings.unbiased)
         covariance, share = np.zeros_like(self.within), 0.0
-        if how.pooling < 1:
+        if settings.pooling < 1:
             divisor = sums.weights[k] - ddof - (w if k == code else 0.0)
             if divisor <= 0:
                 raise _singular(places[0])
-            covariance += sums.scatters[k] * ((1 - how.pooling) / divisor)
-            share += (1 - how.pooling) / divisor if k == code else 0.0
-        if how.pooling > 0:
+            covariance += sums.scatters[k] * ((1 - settings.pooling) / divisor)
+            share += (1 - settings.pooling) / divisor if k == code else 0.0
+        if settings.pooling > 0:
             divisor = sums.weights.sum() - w - ddof * (len(sums.weights) - alone)
             if divisor <= 0:
                 raise _singular(places[0])
-            covariance += self.within * (how.pooling / divisor)
-            share += how.pooling / divisor
+            covariance += self.within * (settings.pooling / divisor)
+            share += settings.pooling / divisor
         return covariance, share
 
     def _target(self, own, w, lost, alone):
         """Return the variances within all classes without each row, (m, d)."""
-        weights, ddof = self.sums.weights, int(self.how.unbiased)
+        weights, ddof = self.sums.weights, int(self.settings.unbiased)
         divisor = weights.sum() - w - ddof * (len(weights) - alone)
         left = self.within.diagonal() - lost * np.square(own)
         return left / (divisor if divisor > 0 else np.inf)
@@ -319,7 +427,7 @@ class _Refits:
     def _shrunk(self, covariance):
         diagonal = covariance.diagonal()
         covariance = self.keep * covariance
-        np.fill_diagonal(covariance, (1 - self.how.reg_param) * diagonal + self.ridge)
+        np.fill_diagonal(covariance, (1 - self.settings.reg_param) * diagonal + self.ridge)
         return covariance
 
     def _shrunk_density(self, covariance, lost, own, from_mean, places, target):
@@ -333,7 +441,7 @@ class _Refits:
         found = np.empty(len(own))
         for i, e in enumerate(own):
             one, flat = slice(i, i + 1), still.copy()
-            if self.how.pooling == 0:
+            if self.settings.pooling == 0:
                 flat[self.lone.get(int(places[i]), [])] = True
             matrix, row = covariance - lost * np.outer(e, e), from_mean[one]
             hidden = matrix.diagonal() <= _HIDDEN * self.eps * covariance.diagonal()
@@ -349,7 +457,7 @@ class _Refits:
             return _log_densities(root_of_sums(matrix, self.eps)[0], from_mean, places[0])[0]
         vary = np.flatnonzero(~flat)
         root = root_of_sums(np.ascontiguousarray(matrix[np.ix_(vary, vary)]), self.eps)[0]
-        variance = (1 - self.how.reg_param) * self.how.shrinkage * target[:, flat]
+        variance = (1 - self.settings.reg_param) * self.settings.shrinkage * target[:, flat]
         variance += self.ridge[flat]
         if not (variance > 0).all():
             raise _singular(places[(variance <= 0).any(axis=1).argmax()])

@@ -1,23 +1,40 @@
 """Linear discriminant analysis: classes of normal distributions with one covariance matrix."""
 
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse as sp
 
-from mlcore.checks import as_class_weights, as_integer, as_real
-from mlcore.checks.parameters import as_bool, as_choice
-from mlcore.discriminant.class_blocks import ClassBlocks
-from mlcore.discriminant.class_scatters import ClassRows
+from mlcore.checks import as_bool, as_class_weights, as_integer, as_real, as_weights
+from mlcore.decomposition.cca.dimension_test import DimensionTest, dimension_test
+from mlcore.discriminant.bayes_error import bhattacharyya_bound, error_of_two_normals
+from mlcore.discriminant.class_covariances import Regularisation
+from mlcore.discriminant.class_scatters import ClassRows, ClassScatters
 from mlcore.discriminant.class_sums import ClassSums, class_sums_in_range
 from mlcore.discriminant.directions import by_priors, discriminant_directions
-from mlcore.discriminant.known_parameters import as_parameters, centred_intercept, linear_state
-from mlcore.discriminant.linear_diagnostics import LinearDiagnostics
+from mlcore.discriminant.known_parameters import ClassMeans, centred_intercept, linear_state
+from mlcore.discriminant.leave_one_out import (
+    features_of_refits,
+    filled_columns,
+    leave_one_out_log_posteriors,
+    regularised_posteriors,
+    require_rows_of_fit,
+)
+from mlcore.discriminant.normal_classes import NormalClasses
+from mlcore.discriminant.shrinkage import checked_shrinkage
 from mlcore.estimator.model import Transformer, warn
 from mlcore.runtime.threads import items_per_call, single_threaded_blas
 
 
-class LinearDiscriminantAnalysis(LinearDiagnostics, Transformer, ClassBlocks):
+class _Settings(NamedTuple):
+    """Checked parameters of a `LinearDiscriminantAnalysis`."""
+
+    shrinkage: float | str
+    tol: float
+    unbiased: bool
+
+
+class LinearDiscriminantAnalysis(NormalClasses, Transformer):
     r"""Classify by normal distributions that share one covariance matrix, and project onto them.
 
     A sample goes to the class j of the largest score
@@ -42,8 +59,6 @@ class LinearDiscriminantAnalysis(LinearDiagnostics, Transformer, ClassBlocks):
         Factor of the weights of each class; "balanced" gives all classes the same weight.
     unbiased : bool, default=False
         True to divide by W less the number of classes, instead of W.
-    solver : "auto", "svd", "lsqr" or "eigen", default="auto"
-        Accepted for scikit-learn's sake: all give the same result, by one way.
     tol : float, default=1e-10
         Share of a feature's variance that must not follow from the other features; else it is
         left out.
@@ -114,8 +129,6 @@ class LinearDiscriminantAnalysis(LinearDiagnostics, Transformer, ClassBlocks):
     array([0.9912, 0.0088])
     """
 
-    priors_: np.ndarray
-    means_: np.ndarray
     xbar_: np.ndarray
     coef_: np.ndarray
     intercept_: np.ndarray
@@ -128,8 +141,7 @@ class LinearDiscriminantAnalysis(LinearDiagnostics, Transformer, ClassBlocks):
     dropped_features_: np.ndarray
     n_separated_: int
     total_weight_: float
-    _shift_: np.ndarray  # (d,): xbar_ less the origin
-    _offsets_: np.ndarray  # (c, d): means_ less xbar_
+    _solution_: ClassMeans
 
     _tags = {"input_tags.sparse": True, "transformer_tags.preserves_dtype": ["float64", "float32"]}
     _stored = {
@@ -146,12 +158,12 @@ class LinearDiscriminantAnalysis(LinearDiagnostics, Transformer, ClassBlocks):
         "dropped_features_": "int z? < f",
         "n_separated_": "count",
         "total_weight_": "float",
-        "_shift_": "float64 f",
-        "_offsets_": "float64 c f",
+        "_solution_": ClassMeans,
     }
 
     _instead = {
         "covariance_estimator": 'use shrinkage="auto", "oas" or a number',
+        "solver": "drop it: there is one way, by the scatter or, where that is better, the rows",
         "store_covariance": "drop it: covariance_ is always there",
     }
 
@@ -163,7 +175,6 @@ class LinearDiscriminantAnalysis(LinearDiagnostics, Transformer, ClassBlocks):
         shrinkage: float | str | None = None,
         class_weight: dict | str | None = None,
         unbiased: bool = False,
-        solver: str = "auto",
         tol: float = 1e-10,
     ) -> None:
         self.n_components = n_components
@@ -171,7 +182,6 @@ class LinearDiscriminantAnalysis(LinearDiagnostics, Transformer, ClassBlocks):
         self.shrinkage = shrinkage
         self.class_weight = class_weight
         self.unbiased = unbiased
-        self.solver = solver
         self.tol = tol
 
     @classmethod
@@ -205,11 +215,10 @@ class LinearDiscriminantAnalysis(LinearDiagnostics, Transformer, ClassBlocks):
         >>> round(model.bayes_error(), 7)
         0.1387485
         """
-        model, means, covariances, classes = as_parameters(
-            cls, means, covariance, priors, classes, "covariance"
-        )
-        model._set_fitted(means, **linear_state(model, means, covariances[0], classes))
-        return model
+        return cls._of_parameters(means, covariance, priors, classes, "covariance")
+
+    def _state_of(self, means, covariances, classes):
+        return linear_state(self, means, covariances[0], classes)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Estimate means, priors and the covariance matrix within classes.
@@ -232,7 +241,8 @@ class LinearDiscriminantAnalysis(LinearDiagnostics, Transformer, ClassBlocks):
             If `X` holds NaN, infinity or values too large to square, if there are fewer than two
             classes, or no more samples than classes.
         """
-        how = self._checked_parameters()
+        settings = self._settings()
+        # The samples of positive weight, of which there are more than classes.
         # The sums show NaN too, but not that of rows without weight, which are left out.
         checked = self._check_X(X, reset=True, check_finite=sample_weight is not None)
         n = checked.shape[0]
@@ -249,19 +259,32 @@ class LinearDiscriminantAnalysis(LinearDiagnostics, Transformer, ClassBlocks):
         shares = np.bincount(codes, weights=weight)
         self._n_components(len(classes), checked.shape[1])
         self._checked_priors(shares / shares.sum())
+        # Their sums, and the directions by these, or where they lose digits by the rows.
         sums = class_sums_in_range(checked, codes, weight, shares, type(self).__name__)
         data = ClassRows(checked, codes, weight, sums.origin.astype(np.float64), sums.power)
-        self._set_fitted(X, **self._found(classes, sums, how, data))
+        directions = self._directions(classes, sums, settings, data)
+        state = self._attributes(classes, directions, settings)
+        if self.class_weight is None and settings.shrinkage != "auto":  # for partial_fit
+            sums = directions.sums
+            scatters = (directions.within * sums.total)[None]
+            state["_sums_"] = ClassScatters(classes, shares, sums.means + sums.mean, scatters)
+        self._set_fitted(X, **state)
         return self
 
-    def _solve(self, sums, how, origin, power, rows=None):
-        classes, d = sums.classes, len(origin)
-        factors = self._class_factors(classes, np.arange(len(classes)), sums.weights)
-        sums = sums._replace(
-            weights=sums.weights * factors, scatters=sums.scatters * factors[:, None, None]
-        )
+    def _estimated(self, sums, settings, origin, power):
+        classes, d, factors = sums.classes, len(origin), np.ones(len(sums.classes))
+        if self.class_weight is not None:
+            if sums.pooled:
+                raise ValueError(
+                    f"{type(self).__name__}: class_weight needs the scatter of each class, but the "
+                    "fit without it has formed that of all: begin with partial_fit on a new model."
+                )
+            factors = self._class_factors(classes, np.arange(len(classes)), sums.weights)
+            sums = sums._replace(
+                weights=sums.weights * factors, scatters=sums.scatters * factors[:, None, None]
+            )
         whole, total = sums.total(), float(sums.weights.sum())
-        found = ClassSums(
+        class_sums = ClassSums(
             total,
             sums.weights / total,
             origin,
@@ -273,7 +296,7 @@ class LinearDiscriminantAnalysis(LinearDiagnostics, Transformer, ClassBlocks):
             None if sums.higher is None else np.tensordot(factors, sums.higher[:, 1], 1) / total,
         )
         self._n_components(len(classes), d)
-        return self._found(classes, found, how)
+        return self._attributes(classes, self._directions(classes, class_sums, settings), settings)
 
     def _class_factors(self, classes, codes, weight):
         factors = as_class_weights(self.class_weight, classes, codes, weight)
@@ -297,52 +320,58 @@ class LinearDiscriminantAnalysis(LinearDiagnostics, Transformer, ClassBlocks):
             )
         return wanted
 
-    def _found(self, classes, sums, how, rows=None):
-        """Return the attributes that follow from the sums, and from the rows, if any."""
-        (shrinkage, tol, unbiased), c = how, len(classes)
-        if unbiased and sums.total <= c:
+    def _directions(self, classes, sums, settings, rows=None):
+        """Return the directions by the sums, and the rows, if any, and warn of what they lack."""
+        owner, c = type(self).__name__, len(classes)
+        if settings.unbiased and sums.total <= c:
             raise ValueError(
                 f"unbiased=True divides by the total weight {sums.total:g} less the number of "
                 f"classes={c}, which must be positive: pass unbiased=False."
             )
         with single_threaded_blas():
-            found = discriminant_directions(rows, sums, shrinkage, tol)
-        sums = found.sums
-        if found.pseudo_inverse:
+            directions = discriminant_directions(rows, sums, settings.shrinkage, settings.tol)
+        if directions.pseudo_inverse:
             n_samples = sums.total if rows is None else len(rows.codes)
             warn(
                 "UserWarning",
-                f"{type(self).__name__}: {found.rank} independent features are too many for "
+                f"{owner}: {directions.rank} independent features are too many for "
                 f"{n_samples:g} samples of {c} classes: their covariance matrix within classes has "
                 "no inverse, and its pseudo-inverse is used. Shrinkage, as by shrinkage='oas', "
                 "often predicts better.",
             )
-        if found.from_sums:
+        if directions.from_sums:
             warn(
                 "UserWarning",
-                f"{type(self).__name__}: features depend on each other, nearly, which sums of "
+                f"{owner}: features depend on each other, nearly, which sums of "
                 "squares show to half the digits only: fit to all rows at once.",
             )
-        divisor = (sums.total - c) / sums.total if unbiased else 1.0
-        priors, scalings, strength = self._priors_from(sums.shares), found.scalings, found.strengths
-        ratios = strength
+        return directions
+
+    def _attributes(self, classes, directions, settings):
+        """Return the attributes that follow from the directions, in the units of the data."""
+        sums, c = directions.sums, len(classes)
+        # Directions and means for classes of these priors.
+        divisor = (sums.total - c) / sums.total if settings.unbiased else 1.0
+        priors, scalings = self._priors_from(sums.shares), directions.scalings
+        strengths = ratios = directions.strengths
         if self.priors is not None:  # the classes make up another population than the samples
-            scalings, ratios = by_priors(found, priors)
+            scalings, ratios = by_priors(directions, priors)
             moved = priors @ sums.means
             sums = sums._replace(mean=sums.mean + moved, means=sums.means - moved)
         scalings = scalings * np.sqrt(divisor)
         coef = (sums.means @ scalings) @ scalings.T  # the means are relative to that of all
-        offsets = np.ldexp(sums.means, sums.power)
-        scalings = np.ldexp(scalings, -sums.power[:, None])
-        coef = np.ldexp(coef, -sums.power)
+        # The same in the units of the data.
+        power, center = sums.power, sums.center
+        offsets = np.ldexp(sums.means, power)
+        scalings = np.ldexp(scalings, -power[:, None])
+        coef = np.ldexp(coef, -power)
         if c == 2:
             coef = coef[1:] - coef[:1]
-        center = sums.center
         with np.errstate(divide="ignore"):
             intercept = centred_intercept(priors, coef, offsets) - coef @ center
-        covariance = found.covariance if divisor == 1 else found.covariance / divisor
-        if sums.power.any():
-            covariance = np.ldexp(covariance, sums.power[:, None] + sums.power)
+        covariance = directions.covariance if divisor == 1 else directions.covariance / divisor
+        if power.any():
+            covariance = np.ldexp(covariance, power[:, None] + power)
         ratios = ratios / (ratios.sum() or 1.0)
         dtype = sums.origin.dtype
         with np.errstate(over="ignore", under="ignore"):
@@ -356,31 +385,37 @@ class LinearDiscriminantAnalysis(LinearDiagnostics, Transformer, ClassBlocks):
             "intercept_": intercept,
             "scalings_": scalings,
             "explained_variance_ratio_": ratios[: self._n_components(c, len(center))],
-            "canonical_correlations_": np.sqrt(strength / (1 + strength)),
+            "canonical_correlations_": np.sqrt(strengths / (1 + strengths)),
             "covariance_": covariance,
-            "shrinkage_": found.shrinkage,
-            "rank_": found.rank,
-            "dropped_features_": found.dropped,
-            "n_separated_": found.n_separated,
+            "shrinkage_": directions.shrinkage,
+            "rank_": directions.rank,
+            "dropped_features_": directions.dropped,
+            "n_separated_": directions.n_separated,
             "total_weight_": float(sums.total),
             "origin_": sums.origin,
-            "_powers_": sums.power,
-            "_shift_": np.ldexp(sums.mean, sums.power),
-            "_offsets_": offsets,
+            "_units_": power,
+            "_solution_": ClassMeans(np.ldexp(sums.mean, power), offsets),
         }
 
-    def _checked_parameters(self):
+    def _settings(self):
         owner = type(self).__name__
-        as_choice(self.solver, "solver", ("auto", "svd", "lsqr", "eigen"), owner=owner)
-        shrinkage = self.shrinkage
-        if shrinkage is None:
-            shrinkage = 0.0
-        elif isinstance(shrinkage, str):
-            shrinkage = as_choice(shrinkage, "shrinkage", ("auto", "oas", None), owner=owner)
-        else:
-            shrinkage = as_real(shrinkage, "shrinkage", owner=owner, at_least=0, at_most=1)
-        tol = as_real(self.tol, "tol", owner=owner, above=0, below=1)
-        return shrinkage, tol, as_bool(self.unbiased, "unbiased", owner=owner)
+        return _Settings(
+            0.0 if self.shrinkage is None else checked_shrinkage(self.shrinkage, owner),
+            as_real(self.tol, "tol", owner=owner, above=0, below=1),
+            as_bool(self.unbiased, "unbiased", owner=owner),
+        )
+
+    def _from_older_state(self, state):
+        older = {word: state.pop(f"_{word}_", None) for word in ("powers", "shift", "offsets")}
+        if older["powers"] is not None:  # 0.2
+            state["_units_"] = older["powers"]
+        if older["shift"] is not None:
+            state["_solution_"] = ClassMeans(older["shift"], older["offsets"])
+        sums = state.pop("_statistics", None)
+        if sums is not None:
+            state["_sums_"] = ClassScatters(*sums)
+        state.pop("solver", None)
+        return super()._from_older_state(state)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return scores, (n_samples, n_classes), or (n_samples,) for two classes.
@@ -398,7 +433,7 @@ class LinearDiscriminantAnalysis(LinearDiagnostics, Transformer, ClassBlocks):
             One column for two classes.
         """
         projected = self._products(self._check_X_as_fitted(X), self.scalings_)
-        places = self._offsets_ @ self.scalings_  # of the means
+        places = self._solution_.offsets @ self.scalings_  # of the means
         with np.errstate(divide="ignore"):
             log_priors = np.log(self.priors_)
         if len(places) == 2:
@@ -423,6 +458,109 @@ class LinearDiscriminantAnalysis(LinearDiagnostics, Transformer, ClassBlocks):
         projected = self._products(X, self.scalings_[:, : self._n_out()])
         return self._wrap(projected.astype(X.dtype, copy=False), original)
 
+    # ---- errors and tests, without refits
+
+    def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
+        """Return log posterior probabilities of each sample from the fit to all others.
+
+        They are those of n refits, by formulas: in O(n d²) time, with shrinkage O(n d³).
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+            The samples of the fit, as `y` and `sample_weight`.
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        log_posteriors : (n_samples, n_classes) float64
+            Columns in the order of `classes_`.
+
+        Raises
+        ------
+        ValueError
+            With shrinkage "auto" or "oas" or class weights, which change with the samples, and if
+            a covariance has no inverse.
+        """
+        if self.class_weight is not None:
+            raise ValueError("leave_one_out needs class_weight=None.")
+        settings, classes, owner = self._settings(), self.classes_, type(self).__name__
+        X = self._check_X_as_fitted(X)
+        codes = self._known_codes(y, X.shape[0])
+        weight = as_weights(sample_weight, X.shape[0])
+        if not np.isclose(weight.sum(), self.total_weight_, rtol=1e-9, atol=0):
+            raise ValueError(
+                f"leave_one_out needs the samples of the fit, of the total weight "
+                f"{self.total_weight_:g}, not {weight.sum():g}."
+            )
+        rows = ClassRows(X, codes, weight, self.origin_.astype(np.float64), self._units_)
+        shift, means = self._solution_
+        dtype = self.origin_.dtype
+        require_rows_of_fit(rows, np.ldexp(means + shift, -self._units_), classes, dtype.itemsize)
+        kept = np.setdiff1d(np.arange(X.shape[1]), self.dropped_features_)
+        priors = None if self.priors is None else self.priors_
+        if settings.shrinkage:
+            pooled = Regularisation(0.0, 1.0, settings.shrinkage, settings.unbiased)
+            ridge = np.zeros(X.shape[1])
+            return regularised_posteriors(rows, classes, pooled, kept, ridge, priors, dtype, owner)
+        filled = filled_columns(rows, kept)
+        chosen_columns = X[:, kept].toarray() if sp.issparse(X) else X[:, kept]
+        offsets = chosen_columns - self.origin_[kept].astype(np.float64) - shift[kept]
+        divisor = weight.sum() - (len(classes) if self.unbiased else 0)
+        eps = float(np.finfo(dtype).eps)
+        out = np.empty((len(codes), len(classes)))
+        with single_threaded_blas():
+            for places, features in features_of_refits(filled, len(codes), len(kept)):
+                chosen = kept[features]
+                if len(places):
+                    out[places] = leave_one_out_log_posteriors(
+                        offsets[:, features], codes, weight, means[:, chosen],
+                        self.covariance_[np.ix_(chosen, chosen)], divisor, priors, eps, places,
+                    )  # fmt: skip
+        return out
+
+    def bayes_error(self) -> float:
+        """Return the probability of error of these classes, if the parameters are the true ones.
+
+        For two classes it is exact; else the return value is Bhattacharyya's bound, the sum of that
+        of all pairs, which the error does not exceed.
+
+        Returns
+        -------
+        error : float
+            From 0 to 1.
+        """
+        self._check_ready()
+        means = self._solution_.offsets @ self.scalings_
+        if len(means) == 2:
+            return error_of_two_normals(float(np.linalg.norm(means[1] - means[0])), self.priors_)
+        return bhattacharyya_bound(means, np.eye(means.shape[1])[None], self.priors_)
+
+    def dimension_test(self) -> DimensionTest:
+        """Return tests of how many directions separate the classes, for normal data.
+
+        Returns
+        -------
+        DimensionTest
+            Entry j tests that the means of the classes lie in j dimensions, which canonical
+            correlations of 0 from the j-th on tell; weights count as copies.
+
+        Raises
+        ------
+        ValueError
+            With shrinkage or class weights, which change the distribution, and of a model that was
+            not fitted to samples.
+        """
+        self._check_ready()
+        if self.shrinkage is not None or self.class_weight is not None or not self.total_weight_:
+            raise ValueError(
+                "dimension_test needs a fit to samples, with shrinkage=None and class_weight=None."
+            )
+        groups = len(self.classes_) - 1
+        rho = self.canonical_correlations_
+        return dimension_test(rho, self.total_weight_, self.rank_, groups)
+
     def _check_X_as_fitted(self, X):
         self._check_ready()
         return self._check_X(X, reset=False, like=self.origin_)
@@ -440,5 +578,5 @@ class LinearDiscriminantAnalysis(LinearDiagnostics, Transformer, ClassBlocks):
             for start in range(0, len(out), size):
                 rows = slice(start, start + size)
                 block = X[rows].toarray() if sp.issparse(X) else X[rows]
-                np.matmul(block - origin - self._shift_, factors, out=out[rows])
+                np.matmul(block - origin - self._solution_.shift, factors, out=out[rows])
         return out

@@ -5,17 +5,27 @@ from typing import Any, Self
 import numpy as np
 from scipy import linalg
 
-from mlcore.checks import as_bool, as_choice, as_real, as_weights
+from mlcore.checks import as_bool, as_real, as_weights
 from mlcore.discriminant.bayes_error import bhattacharyya_bound, error_of_two_normals
-from mlcore.discriminant.class_blocks import ClassBlocks
 from mlcore.discriminant.class_covariances import Regularisation, class_covariances
-from mlcore.discriminant.class_scatters import ClassRows, class_scatters, offsets_of
+from mlcore.discriminant.class_scatters import (
+    ClassRows,
+    ClassScatters,
+    class_scatters,
+    offsets_of,
+)
 from mlcore.discriminant.known_parameters import (
-    as_parameters,
+    ClassRoots,
     log_determinants,
     quadratic_state,
 )
-from mlcore.discriminant.leave_one_out import quadratic_leave_one_out
+from mlcore.discriminant.leave_one_out import (
+    quadratic_leave_one_out,
+    regularised_posteriors,
+    require_rows_of_fit,
+)
+from mlcore.discriminant.normal_classes import NormalClasses
+from mlcore.discriminant.shrinkage import checked_shrinkage
 from mlcore.estimator.model import warn
 from mlcore.numerics.scatter import in_range, origin_of, row_blocks
 from mlcore.runtime.threads import single_threaded_blas
@@ -23,7 +33,7 @@ from mlcore.runtime.threads import single_threaded_blas
 _VALUES = 1 << 16  # of a block of offsets from means, which stay in the cache
 
 
-class QuadraticDiscriminantAnalysis(ClassBlocks):
+class QuadraticDiscriminantAnalysis(NormalClasses):
     r"""Classify by normal distributions, each class with a mean and a covariance matrix.
 
     A sample goes to the class j of the largest score
@@ -105,18 +115,13 @@ class QuadraticDiscriminantAnalysis(ClassBlocks):
 
     _tags = {"input_tags.sparse": True}
 
-    means_: np.ndarray
     covariances_: np.ndarray
     log_determinants_: np.ndarray
     ranks_: np.ndarray
     shrinkage_: np.ndarray
     rank_: int
     dropped_features_: np.ndarray
-    _kept_: np.ndarray  # (rank_,) intp
-    _offsets_: np.ndarray  # (c, d): means less the origin, in these units
-    _roots_: np.ndarray  # (c, rank_, rank_): R'R is the covariance of the features kept
-    _weights_: np.ndarray  # (c,): of the classes
-    _rounding_: np.ndarray  # (c,): relative error of squared distances
+    _solution_: ClassRoots
     _stored = {
         "means_": "float64 c f",
         "covariances_": "float64 c f f",
@@ -125,11 +130,7 @@ class QuadraticDiscriminantAnalysis(ClassBlocks):
         "shrinkage_": "float64 c",
         "rank_": "size r",
         "dropped_features_": "int z? < f",
-        "_kept_": "int r < f",
-        "_offsets_": "float64 c f",
-        "_roots_": "float64 c r r",
-        "_weights_": "float64 c",
-        "_rounding_": "float64 c",
+        "_solution_": ClassRoots,
     }
 
     _instead = {
@@ -185,11 +186,10 @@ class QuadraticDiscriminantAnalysis(ClassBlocks):
         >>> round(model.bayes_error(), 7)
         0.1387485
         """
-        model, means, covariances, classes = as_parameters(
-            cls, means, covariances, priors, classes, "covariances"
-        )
-        model._set_fitted(means, **quadratic_state(model, means, covariances, classes))
-        return model
+        return cls._of_parameters(means, covariances, priors, classes, "covariances")
+
+    def _state_of(self, means, covariances, classes):
+        return quadratic_state(self, means, covariances, classes)
 
     # ---- fit
 
@@ -216,51 +216,63 @@ class QuadraticDiscriminantAnalysis(ClassBlocks):
         LinAlgError
             A ValueError: if the covariance of a class has no inverse; it names the class.
         """
-        how = self._checked_parameters()
+        settings = self._settings()
+        # The samples of positive weight.
         checked = self._check_X(X, reset=True)
         n, d = checked.shape
         classes, codes, weight, rows = self._weighted_labels(y, sample_weight, n)
         if len(rows) < n:
             checked, weight = checked[rows], weight[rows]
         self._checked_priors(np.ones(len(classes)))
+        # Sums of each class, in units in which they are in range.
         origin, power, owner = origin_of(checked), np.zeros(d, np.int64), type(self).__name__
         sums = class_scatters(checked, classes, codes, weight, origin, power, owner)
         if not in_range(sums.total().scatter.diagonal(), checked.dtype).all():
-            power = self._powers(checked, origin, how)
+            power = self._powers(checked, origin, settings)
             if power.any():
                 sums = class_scatters(checked, classes, codes, weight, origin, power, owner)
+        # The covariances by these, or where they lose digits by the rows.
         data = ClassRows(checked, codes, weight, origin, power)
-        origin = origin.astype(checked.dtype)
-        self._set_fitted(X, **self._solve(sums, how, origin, power, data))
+        state = self._estimated(sums, settings, origin.astype(checked.dtype), power, data)
+        if settings.shrinkage != "auto":  # which needs further sums in partial_fit
+            state["_sums_"] = sums
+        self._set_fitted(X, **state)
         return self
 
-    def _checked_parameters(self):
+    def _settings(self):
         owner = type(self).__name__
-        reg_param = as_real(self.reg_param, "reg_param", owner=owner, at_least=0, at_most=1)
-        pooling = as_real(self.pooling, "pooling", owner=owner, at_least=0, at_most=1)
-        shrinkage = self.shrinkage
-        if shrinkage is None:
-            shrinkage = 0.0
-        elif isinstance(shrinkage, str):
-            as_choice(shrinkage, "shrinkage", ("auto", "oas", None), owner=owner)
-        else:
-            shrinkage = as_real(shrinkage, "shrinkage", owner=owner, at_least=0, at_most=1)
-        unbiased = as_bool(self.unbiased, "unbiased", owner=owner)
-        return Regularisation(float(reg_param), float(pooling), shrinkage, unbiased)
+        return Regularisation(
+            float(as_real(self.reg_param, "reg_param", owner=owner, at_least=0, at_most=1)),
+            float(as_real(self.pooling, "pooling", owner=owner, at_least=0, at_most=1)),
+            0.0 if self.shrinkage is None else checked_shrinkage(self.shrinkage, owner),
+            as_bool(self.unbiased, "unbiased", owner=owner),
+        )
 
-    def _powers(self, X, origin, how):
-        power = super()._powers(X, origin, how)
+    def _from_older_state(self, state):
+        words = "kept", "offsets", "roots", "weights", "rounding"
+        power, *older = [state.pop(f"_{word}_", None) for word in ("powers", *words)]
+        if power is not None:  # 0.2
+            state["_units_"] = power
+        if older[0] is not None:
+            state["_solution_"] = ClassRoots(*older)
+        sums = state.pop("_statistics", None)
+        if sums is not None:
+            state["_sums_"] = ClassScatters(*sums)
+        return super()._from_older_state(state)
+
+    def _powers(self, X, origin, settings):
+        power = super()._powers(X, origin, settings)
         # Beside the variance reg_param, that of tiny values vanishes.
-        return np.maximum(power, 0) if how.reg_param else power
+        return np.maximum(power, 0) if settings.reg_param else power
 
-    def _solve(self, sums, how, origin, power, rows=None):
+    def _estimated(self, sums, settings, origin, power, rows=None):
         owner, d = type(self).__name__, len(origin)
         priors = self._priors_from(sums.weights / sums.weights.sum())
-        ridge = np.ldexp(how.reg_param, -2 * power)
+        ridge = np.ldexp(settings.reg_param, -2 * power)
         eps = float(np.finfo(origin.dtype).eps)
         with single_threaded_blas(), np.errstate(under="ignore"):
-            found = class_covariances(sums, how, ridge, eps, rows)
-        if found.from_sums:
+            classes = class_covariances(sums, settings, ridge, eps, rows)
+        if classes.from_sums:
             warn(
                 "UserWarning",
                 f"{owner}: features depend on each other, or nearly, which sums of squares show to "
@@ -268,24 +280,21 @@ class QuadraticDiscriminantAnalysis(ClassBlocks):
             )
         both = power[:, None] + power
         with np.errstate(over="ignore"):
-            covariances = np.ldexp(found.covariances, both)
+            covariances = np.ldexp(classes.covariances, both)
+        kept, means, roots = classes.kept, classes.means, classes.roots
         return {
             "classes_": sums.classes,
             "priors_": priors,
-            "means_": origin + np.ldexp(found.means, power),
+            "means_": origin + np.ldexp(means, power),
             "covariances_": covariances,
-            "log_determinants_": log_determinants(found.roots, power[found.kept]),
-            "ranks_": found.ranks,
-            "shrinkage_": found.shrinkage,
-            "rank_": len(found.kept),
-            "dropped_features_": np.setdiff1d(np.arange(d), found.kept),
+            "log_determinants_": log_determinants(roots, power[kept]),
+            "ranks_": classes.ranks,
+            "shrinkage_": classes.shrinkage,
+            "rank_": len(kept),
+            "dropped_features_": np.setdiff1d(np.arange(d), kept),
             "origin_": origin,
-            "_powers_": power,
-            "_kept_": found.kept,
-            "_offsets_": found.means,
-            "_roots_": found.roots,
-            "_weights_": sums.weights,
-            "_rounding_": found.rounding,
+            "_units_": power,
+            "_solution_": ClassRoots(kept, means, roots, sums.weights, classes.rounding),
         }
 
     # ---- later calls
@@ -326,15 +335,15 @@ class QuadraticDiscriminantAnalysis(ClassBlocks):
             From 0 to 1.
         """
         self._check_ready()
-        means = self._offsets_[:, self._kept_]
-        covariances = self._roots_.swapaxes(1, 2) @ self._roots_
+        features, means, roots = self._solution_[:3]
+        means, covariances = means[:, features], roots.swapaxes(1, 2) @ roots
         size = np.abs(covariances).max(initial=0)
         if (
             len(means) == 2
             and np.abs(covariances[0] - covariances[1]).max(initial=0) <= 1e-12 * size
         ):
             difference = np.subtract(means[None, 1:], means[0], order="C")
-            squared = _squared_lengths(self._roots_[:1], difference)[0, 0]
+            squared = _squared_lengths(roots[:1], difference)[0, 0]
             return error_of_two_normals(float(np.sqrt(squared)), self.priors_)
         return bhattacharyya_bound(means, covariances, self.priors_)
 
@@ -363,22 +372,26 @@ class QuadraticDiscriminantAnalysis(ClassBlocks):
             With shrinkage "auto" or "oas", which each sample changes; for other samples than those
             of the fit; if without one of them a covariance has no inverse.
         """
-        how = self._checked_parameters()
+        settings, owner = self._settings(), type(self).__name__
         self._check_ready()
         checked = self._check_X(X, reset=False, like=self.origin_)
         codes = self._known_codes(y, checked.shape[0])
         weight = as_weights(sample_weight, checked.shape[0])
         totals = np.bincount(codes, weights=weight, minlength=len(self.classes_))
-        if not np.allclose(totals, self._weights_, rtol=1e-9, atol=0):
+        solution, dtype = self._solution_, self.origin_.dtype
+        if not np.allclose(totals, solution.weights, rtol=1e-9, atol=0):
             raise ValueError(
                 f"leave_one_out needs the samples of the fit: their classes have the weights "
-                f"{self._weights_.tolist()}, not {totals.tolist()}."
+                f"{solution.weights.tolist()}, not {totals.tolist()}."
             )
-        self._require_means(checked, codes, weight, self._offsets_)
-        if how.reg_param or how.pooling or how.shrinkage:
-            ridge = np.ldexp(how.reg_param, -2 * self._powers_)
-            kept = self._kept_
-            return self._regularised_leave_one_out(checked, codes, weight, how, kept, ridge)
+        rows = ClassRows(checked, codes, weight, self.origin_.astype(np.float64), self._units_)
+        require_rows_of_fit(rows, solution.means, self.classes_, dtype.itemsize)
+        priors = None if self.priors is None else self.priors_
+        if settings.reg_param or settings.pooling or settings.shrinkage:
+            ridge, kept = np.ldexp(settings.reg_param, -2 * self._units_), solution.features
+            return regularised_posteriors(
+                rows, self.classes_, settings, kept, ridge, priors, dtype, owner
+            )
         return quadratic_leave_one_out(
             self._squared_distances(checked),
             codes,
@@ -387,23 +400,24 @@ class QuadraticDiscriminantAnalysis(ClassBlocks):
             self.log_determinants_,
             self.rank_,
             int(self.unbiased),
-            self._rounding_,
-            None if self.priors is None else self.priors_,
+            solution.rounding,
+            priors,
         )
 
     def _squared_distances(self, X):
         """Return those of Mahalanobis of rows and means of classes, (n, c)."""
-        origin, means = self.origin_.astype(np.float64), self._offsets_[:, self._kept_]
-        found = np.empty((X.shape[0], len(means)))
+        features, means, roots = self._solution_[:3]
+        origin, means = self.origin_.astype(np.float64), means[:, features]
+        distances = np.empty((X.shape[0], len(means)))
         with single_threaded_blas():
             for rows, block in row_blocks(X):
-                offsets = offsets_of(block, origin, self._powers_, self._kept_)
+                offsets = offsets_of(block, origin, self._units_, features)
                 step = max(1, _VALUES // max(1, offsets.size))
                 for first in range(0, len(means), step):
                     codes = slice(first, first + step)
                     parts = np.subtract(offsets, means[codes, None], order="C")
-                    found[rows, codes] = _squared_lengths(self._roots_[codes], parts).T
-        return found
+                    distances[rows, codes] = _squared_lengths(roots[codes], parts).T
+        return distances
 
 
 def _squared_lengths(roots, offsets):

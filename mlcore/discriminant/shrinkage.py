@@ -1,6 +1,17 @@
 """Shrinkage of correlations toward the identity that is nearest to the true ones on average."""
 
+from typing import Any
+
 import numpy as np
+
+from mlcore.checks.parameters import as_choice, as_real
+
+
+def checked_shrinkage(shrinkage: Any, owner: str) -> float | str:
+    """Return the parameter, checked: a number, or the name of a rule."""
+    if isinstance(shrinkage, str):
+        return as_choice(shrinkage, "shrinkage", ("auto", "oas", None), owner=owner)
+    return as_real(shrinkage, "shrinkage", owner=owner, at_least=0, at_most=1)
 
 
 def ledoit_wolf(correlations: np.ndarray, weight: float, fourth: float) -> float:

@@ -8,6 +8,7 @@ from scipy import sparse as sp
 
 from mlcore._ext.numerics import scatter as _ext
 from mlcore.checks.arrays import require_finite
+from mlcore.checks.stored import stored
 from mlcore.runtime.memory import require_memory
 from mlcore.runtime.scratch import scratch_array
 from mlcore.runtime.threads import effective_threads, items_per_call, pieces
@@ -43,6 +44,7 @@ class BeyondUnits(ValueError):
         )
 
 
+@stored(version=1)
 class Scatter(NamedTuple):
     """Sums over weighted rows x.
 
@@ -60,6 +62,28 @@ class Scatter(NamedTuple):
     weight: float
     mean: np.ndarray
     scatter: np.ndarray
+    _stored = {"weight": "float", "mean": "float64 f", "scatter": "float64 f f"}
+
+    @property
+    def squares(self) -> np.ndarray:
+        """Sums of squares about the mean, (d,): the diagonal of the scatter."""
+        return self.scatter.diagonal()
+
+
+class Moments(NamedTuple):
+    """The same sums without the products of different features.
+
+    Attributes
+    ----------
+    weight : float
+    mean : (d,) float64
+    squares : (d,) float64
+        ``sum_i w_i (x_i - m)²``.
+    """
+
+    weight: float
+    mean: np.ndarray
+    squares: np.ndarray
 
 
 def origin_of(X: Any) -> np.ndarray:
@@ -396,8 +420,8 @@ def _sparse_sums(X, weight, origin, power):
 
 def column_moments(
     X: Any, weight: np.ndarray | None, origin: np.ndarray, *, power: Any = 0
-) -> tuple[float, np.ndarray, np.ndarray]:
-    """Return weight, mean and diagonal of the scatter, as `scatter_of`, of `X` without NaN.
+) -> Moments:
+    """Return weight, mean and sums of squares, as `scatter_of`, of `X` without NaN.
 
     Time O(n d), memory O(d) beside a block of rows.
     """
@@ -416,4 +440,4 @@ def column_moments(
         squares += w @ np.square(offsets) + between**2 * (total * (part / (total + part)))
         total += part
         mean += between * (part / total)
-    return total, mean, squares
+    return Moments(total, mean, squares)

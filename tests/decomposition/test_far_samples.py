@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import sparse as sp
 
-from mlcore.decomposition import CCA, PCA, KernelCCA, KernelPCA
+from mlcore.decomposition import CCA, PCA, KernelCCA, KernelPCA, NystroemPCA
 from mlcore.discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 
 PROBLEM = {
@@ -75,9 +75,8 @@ def test_polynomial_components_are_near_or_their_rounding_is_told(
     """The offset is part of these functions; their values are rounded before they are centred."""
     rng = np.random.default_rng(seed)
     X, w = grid(rng, (14, 2)) + shift, rng.integers(1, 4, 14) * 10.0**weights
-    model = KernelPCA(
-        2, kernel="poly", degree=degree, gamma=0.5, method=method, random_state=0
-    )  # fmt: skip
+    cls = NystroemPCA if method == "nystroem" else KernelPCA
+    model = cls(2, kernel="poly", degree=degree, gamma=0.5, random_state=0)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model.fit(X, sample_weight=w)
@@ -99,9 +98,10 @@ def test_polynomial_components_are_near_or_their_rounding_is_told(
 def test_rounding_of_a_kernel_is_told(shift):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(30, 2)) + shift
-    for method in ("exact", "nystroem"):
-        with pytest.warns(UserWarning, match="KernelPCA: .*rounding makes up .*subtract the mean"):
-            KernelPCA(2, kernel="poly", degree=3, method=method, random_state=0).fit(X)
+    for cls in (KernelPCA, NystroemPCA):
+        told = f"{cls.__name__}: .*rounding makes up .*subtract the mean"
+        with pytest.warns(UserWarning, match=told):
+            cls(2, kernel="poly", degree=3, random_state=0).fit(X)
     with (
         pytest.warns(UserWarning, match="KernelCCA: .*rounding makes up .*subtract the mean"),
         pytest.raises(ValueError, match="constant for their kernel"),

@@ -1,5 +1,8 @@
 """KernelPCA from few centres against exact eigenpairs, its definition and PCA by an SVD."""
 
+import copy
+import inspect
+import pickle
 import tracemalloc
 
 import numpy as np
@@ -9,8 +12,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import linalg
 from scipy import sparse as sp
+from sklearn.base import clone
 
-from mlcore.decomposition import KernelPCA
+from mlcore.decomposition import KernelPCA, NystroemPCA
 from mlcore.kernels import gram_matrix
 
 EPS = np.finfo(float).eps
@@ -22,7 +26,7 @@ def data(n=60, d=4, seed=0):
 
 def span_pca(k=3, n_centers=20, **how):
     how = {"kernel": "rbf", "gamma": 0.05, "random_state": 0} | how
-    return KernelPCA(k, method="nystroem", n_centers=n_centers, **how)
+    return NystroemPCA(k, n_centers=n_centers, **how)
 
 
 def centred(K, w):
@@ -173,7 +177,7 @@ def test_a_kernel_that_is_not_positive_semidefinite_is_refused():
     K = np.eye(30)
     K[0, 1] = K[1, 0] = 3.0
     with pytest.warns(UserWarning, match="no feature space"):
-        with pytest.raises(ValueError, match=r"distance -.*method=\"exact\""):
+        with pytest.raises(ValueError, match=r"distance -.*KernelPCA keeps"):
             span_pca(1, kernel="precomputed", n_centers=1, random_state=3).fit(K[:2, :2])
 
 
@@ -183,8 +187,23 @@ def test_parameters_are_checked_before_any_work():
         span_pca(5, 4).fit(X)
     with pytest.raises(ValueError, match="n_centers"):
         span_pca(1, 0).fit(X)
-    with pytest.raises(ValueError, match="method='fast'.*'nystroem'"):
-        KernelPCA(method="fast").fit(X)
+    with pytest.raises(TypeError, match="method.*NystroemPCA"):
+        KernelPCA(method="fast")
+
+
+def test_the_old_spelling_makes_the_model_that_it_means():
+    X = data()
+    how = {"kernel": "rbf", "gamma": 0.05, "n_centers": 20, "random_state": 0}
+    old = KernelPCA(3, method="nystroem", eigen_solver="dense", **how)
+    assert type(old) is NystroemPCA and old.get_params() == span_pca().get_params()
+    assert_array_equal(old.fit(X).dual_coef_, span_pca().fit(X).dual_coef_)
+    for again in (clone(old), copy.deepcopy(old), pickle.loads(pickle.dumps(old))):
+        assert type(again) is NystroemPCA and again.get_params() == old.get_params()
+    with pytest.raises(ValueError, match="method.*NystroemPCA"):
+        KernelPCA().set_params(method="nystroem")
+    with pytest.raises(TypeError, match="n_centers.*NystroemPCA"):
+        KernelPCA(n_centers=3)
+    assert set(inspect.signature(KernelPCA).parameters) == set(KernelPCA().get_params())
 
 
 def test_equal_rows_and_few_distinct_ones():

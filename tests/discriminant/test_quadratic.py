@@ -287,7 +287,7 @@ def test_partial_fit_waits_for_enough_rows():
     model.partial_fit(X[order[14:]], y[order[14:]])
     expected = QuadraticDiscriminantAnalysis().fit(X, y)
     assert_allclose(model.predict_log_proba(X), expected.predict_log_proba(X), atol=1e-10)
-    with pytest.raises(ValueError, match="not one of classes"):
+    with pytest.raises(ValueError, match="do not exist in the initial classes"):
         model.partial_fit(X, y + 1, classes=[0, 1])
     auto = QuadraticDiscriminantAnalysis(shrinkage="auto").begin(X)
     plain = QuadraticDiscriminantAnalysis().begin(X).partial_statistics(X, y)

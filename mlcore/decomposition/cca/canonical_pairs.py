@@ -6,10 +6,13 @@ import numpy as np
 from scipy import linalg
 from scipy.linalg import lapack
 
+from mlcore.decomposition.cca.two_blocks import Blocks
 from mlcore.decomposition.evidence import signs
 from mlcore.decomposition.principal_angles import independent_columns
 
 _EPS = float(np.finfo(np.float64).eps)
+# Reciprocal condition from which a Cholesky factor of sums in this type has digits enough.
+_WELL_CONDITIONED = {np.dtype(np.float64): 1e-6, np.dtype(np.float32): 1e-3}
 _ROUNDINGS = 4.0  # that add up in a sum of products, as random errors do
 
 
@@ -29,10 +32,10 @@ class Factor(NamedTuple):
 
     def solve(self, U: np.ndarray) -> np.ndarray:
         """Return the directions (d, k) whose variates have coefficients U (r, k)."""
-        found = np.zeros((self.F.shape[1], U.shape[1]))
+        directions = np.zeros((self.F.shape[1], U.shape[1]))
         triangle = self.F[:, self.pivots]
-        found[self.pivots] = linalg.solve_triangular(triangle, U, check_finite=False)
-        return found
+        directions[self.pivots] = linalg.solve_triangular(triangle, U, check_finite=False)
+        return directions
 
 
 class CanonicalPairs(NamedTuple):
@@ -166,6 +169,52 @@ def _standardised(variates):
     return np.where(varies, centred, 0.0) / np.where(varies, norms, 1.0)
 
 
+class BlockOfVariates(NamedTuple):
+    """The directions of one block, (d, k) each, in the units of the data.
+
+    Attributes
+    ----------
+    weights : (d, k)
+        For features of unit variance, made orthonormal in their order.
+    rotations : (d, k)
+        Centred data times these are the variates.
+    loadings : (d, k)
+        Correlations of features and variates.
+    patterns : (d, k)
+        Covariances of features, with their ridge, and variates.
+    """
+
+    weights: np.ndarray
+    rotations: np.ndarray
+    loadings: np.ndarray
+    patterns: np.ndarray
+
+
+class Factorisation(NamedTuple):
+    """Factors of both blocks, and the covariances of their whitened features.
+
+    Attributes
+    ----------
+    factors : [Factor, Factor]
+    M : (r_x, r_y)
+        These covariances.
+    C : (p + q, p + q)
+        Covariances of the features, to all digits that are known.
+    R : (m, p + q) or None
+        ``R'R = C``, if the rows were factorised.
+    rcond : (2,)
+        LAPACK's estimates of the reciprocal condition of both correlation matrices.
+    solver : str
+    """
+
+    factors: list[Factor]
+    M: np.ndarray
+    C: np.ndarray
+    R: np.ndarray | None
+    rcond: np.ndarray
+    solver: str
+
+
 class ScaledCovariances:
     """Covariances of the features that vary, each in a unit near its deviation.
 
@@ -202,6 +251,34 @@ class ScaledCovariances:
                     f"{owner}: all features of {name} are constant: nothing correlates with them."
                 )
 
+    def factorised(
+        self, blocks: Blocks | None, center: np.ndarray, dtype: np.dtype, n_rows: int
+    ) -> Factorisation:
+        """Return the factors: by Cholesky, or where that loses digits from the rows, if any.
+
+        Parameters
+        ----------
+        blocks : Blocks or None
+            All rows.
+        center : float64 (p + q,)
+            Their mean.
+        dtype : dtype
+            Of the rows.
+        n_rows : int
+        """
+        C, ridge, p, eps = self.C, self.ridge, self.p, np.finfo(dtype).eps
+        factors, rcond = by_cholesky(C, ridge, p)
+        if factors is not None and rcond.min() >= _WELL_CONDITIONED[dtype]:
+            return Factorisation(factors, whitened(C, factors, p), C, None, rcond, "cholesky")
+        if blocks is not None:
+            R = self.triangle(blocks, center)
+            tol = max(n_rows, self.n_x, len(self.powers) - self.n_x) * eps
+            factors, M = by_qr(R, ridge, p, tol, n_rows - 1)
+            return Factorisation(factors, M, R.T @ R, R, rcond, "qr")
+        factors = by_pivoted_cholesky(C, ridge, p, max(1000, len(C)) * eps)
+        M = whitened(C, factors, p)
+        return Factorisation(factors, M, C, None, rcond, "pivoted cholesky")
+
     def triangle(self, blocks, center):
         """Return R with ``R'R = C`` from the rows, by QR of one block after the other."""
         kept, powers, R = self.kept, self.powers[self.kept], np.zeros((0, len(self.kept) + 1))
@@ -215,41 +292,38 @@ class ScaledCovariances:
             R = np.linalg.qr(np.concatenate((R, part)), mode="r")
         return R[1:, 1:]  # the column of ones takes out what is left of the mean
 
-    def in_units_of_the_data(self, pairs, C):
-        """Return rotations, weights, loadings, patterns and coefficients; directions get their
-        signs.
+    def in_units_of_the_data(
+        self, pairs: CanonicalPairs, C: np.ndarray
+    ) -> tuple["BlockOfVariates", "BlockOfVariates"]:
+        """Return the directions of both blocks with their signs, and what follows from them.
+
+        `C` are the covariances to all digits.
         """
-        p, p_kept = self.n_x, self.p
         deviations = np.sqrt(C.diagonal())
-        k = pairs.U.shape[1]
-        turn = signs(pairs.U * deviations[:p_kept, None])
-        found = {"canonical_correlations_": pairs.correlations[:k]}
-        for name, directions, products, part in (
-            ("x", pairs.U * turn, pairs.AU * turn, slice(0, p_kept)),
-            ("y", pairs.V * turn, pairs.AV * turn, slice(p_kept, None)),
-        ):
-            kept = self.kept[part] - (p if name == "y" else 0)
-            n_features = p if name == "x" else len(self.powers) - p
-            unit, power = self.unit[part, None], self.powers[self.kept[part], None]
-            ridge = self.ridge[part, None]
-            covariances = products - ridge * directions
-            variances = np.einsum("jk,jk->k", directions, covariances)
-            spread = np.sqrt(variances) if ridge.any() else 1.0
-            weights, R = linalg.qr(directions * deviations[part, None], mode="economic")
-            parts = {
-                f"{name}_weights_": weights * np.where(R.diagonal() < 0, -1.0, 1.0),
-                f"{name}_rotations_": np.ldexp(directions / unit, -power),
-                f"{name}_loadings_": covariances / deviations[part, None] / spread,
-                f"{name}_patterns_": np.ldexp(products * unit, power),
-            }
-            for full_name, values in parts.items():
-                full = found[full_name] = np.zeros((n_features, k))
-                full[kept] = values
-            np.clip(found[f"{name}_loadings_"], -1.0, 1.0, out=found[f"{name}_loadings_"])
-        del found["x_patterns_"]
-        explained = found["y_patterns_"] * found["canonical_correlations_"]
-        found["coef_"] = explained @ found["x_rotations_"].T
-        return found
+        turn = signs(pairs.U * deviations[: self.p, None])
+        x = self._block(pairs.U * turn, pairs.AU * turn, slice(self.p), deviations)
+        y = self._block(pairs.V * turn, pairs.AV * turn, slice(self.p, None), deviations)
+        return x, y
+
+    def _block(self, directions, products, part, deviations):
+        kept = self.kept[part]
+        first, last = (self.n_x, len(self.powers)) if part.start else (0, self.n_x)
+        unit, power = self.unit[part, None], self.powers[kept, None]
+        ridge, deviations = self.ridge[part, None], deviations[part, None]
+        covariances = products - ridge * directions
+        variances = np.einsum("jk,jk->k", directions, covariances)
+        deviation = np.sqrt(variances) if ridge.any() else 1.0
+        weights, R = linalg.qr(directions * deviations, mode="economic")
+        weights *= np.where(R.diagonal() < 0, -1.0, 1.0)
+        loadings = np.clip(covariances / deviations / deviation, -1.0, 1.0)
+        values = np.zeros((4, last - first, directions.shape[1]))  # 0 for features without variance
+        values[:, kept - first] = (
+            weights,
+            np.ldexp(directions / unit, -power),
+            loadings,
+            np.ldexp(products * unit, power),
+        )
+        return BlockOfVariates(*values)
 
     def evidence(self, pairs, C, R=None, eps=_EPS):
         """Return the largest ``|U'AU - I|``, of V too, and off the diagonal ``|U'C_xy V|``.
@@ -266,7 +340,7 @@ class ScaledCovariances:
         eps : float
             Precision of the directions.
         """
-        p, away, noises, variates = self.p, 0.0, [], []
+        p, deviation, noises, variates = self.p, 0.0, [], []
         for W, part in ((pairs.U, slice(0, p)), (pairs.V, slice(p, None))):
             sums = float(np.abs(W).sum(axis=0).max())
             noise = _ROUNDINGS * eps * sums
@@ -278,9 +352,10 @@ class ScaledCovariances:
                 products = R[:, part] @ W
                 product = products.T @ products
             product += W.T @ (self.ridge[part, None] * W)
-            away = max(away, float(np.abs(product - np.eye(len(product))).max()) + 2 * noise)
+            own = float(np.abs(product - np.eye(len(product))).max()) + 2 * noise
+            deviation = max(deviation, own)
             noises.append(noise)
             variates.append(products)
         cross = pairs.U.T @ variates[1][:p] if R is None else variates[0].T @ variates[1]
         np.fill_diagonal(cross, 0.0)
-        return away, float(np.abs(cross).max()) + sum(noises) * (len(cross) > 1)
+        return deviation, float(np.abs(cross).max()) + sum(noises) * (len(cross) > 1)

@@ -1,38 +1,60 @@
 """Canonical correlation analysis."""
 
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from mlcore.checks import as_bool, as_choice, as_integer, as_real
+from mlcore.checks import (
+    as_bool,
+    as_choice,
+    as_integer,
+    as_real,
+    as_samples,
+    as_weights,
+    scaled_weights,
+)
 from mlcore.checks.errors import peer_class
 from mlcore.decomposition.cca.canonical_pairs import (
     ScaledCovariances,
-    by_cholesky,
-    by_pivoted_cholesky,
-    by_qr,
     canonical_pairs,
     column_correlations,
-    whitened,
 )
 from mlcore.decomposition.cca.dimension_test import DimensionTest, dimension_test
 from mlcore.decomposition.cca.two_blocks import (
-    TwoBlocks,
+    Blocks,
+    as_columns,
+    larger_powers_of_both,
     one_or_two,
     origin_of_both,
     powers_of_both,
-    start,
+    require_as_many,
 )
-from mlcore.decomposition.projection import projected
+from mlcore.decomposition.dual_functions import projected
 from mlcore.decomposition.summary import divisor_of
-from mlcore.estimator.model import Regressor, Transformer, warn
-from mlcore.numerics.scatter import in_range
+from mlcore.estimator.model import Model, Regressor, Transformer, warn
+from mlcore.numerics.scatter import (
+    Scatter,
+    in_larger_units,
+    in_range,
+    merged_scatter,
+    require_in_units,
+    scatter_side_by_side,
+)
+from mlcore.row_sums import OnePass
 from mlcore.runtime.threads import single_threaded_blas
 
-_WELL_CONDITIONED = {np.dtype(np.float64): 1e-6, np.dtype(np.float32): 1e-3}
+
+class _Settings(NamedTuple):
+    """Checked parameters of a `CCA`."""
+
+    owner: str
+    k: int
+    scale: bool
+    alphas: tuple[float, float]
+    ddof: int
 
 
-class CCA(Transformer, Regressor, TwoBlocks):
+class CCA(OnePass, Transformer, Regressor, Model):
     r"""Find pairs of directions along which two blocks of features correlate most.
 
     .. math:: \max_{u, v} u^T S_{xy} v, \quad u^T S_{xx} u = v^T S_{yy} v = 1,
@@ -85,11 +107,8 @@ class CCA(Transformer, Regressor, TwoBlocks):
     alpha_ : (2,) float64
         The ridges of X and of Y.
     total_weight_ : float
-    statistics_ : tuple
-        Weight, mean from `origin_` and scatter of all rows of X and Y side by side, in units of
-        two to the power `powers_`: what `partial_fit` adds to.
     origin_ : (p + q,) float64
-    powers_ : (p + q,) int64
+        Point near the first rows, from which sums are taken.
     one_target_ : bool
         True if Y was one-dimensional; predictions then are too.
     n_features_in_ : int
@@ -143,6 +162,12 @@ class CCA(Transformer, Regressor, TwoBlocks):
     solver_: str
     alpha_: np.ndarray
     total_weight_: float
+    origin_: np.ndarray
+    one_target_: bool
+    _units_: np.ndarray  # int (p + q,): sums are those of 2^-units x
+    _sums_: Scatter  # of X and Y side by side
+    _result = "all_correlations_"
+    _Statistics = Scatter
     _stored = {
         "canonical_correlations_": "float k",
         "all_correlations_": "float64 a",
@@ -165,6 +190,10 @@ class CCA(Transformer, Regressor, TwoBlocks):
         "solver_": "text",
         "alpha_": "float64 2",
         "total_weight_": "float",
+        "origin_": "float f+q",
+        "one_target_": "bool",
+        "_units_": "int f+q",
+        "_sums_": Scatter,
     }
 
     _instead = {
@@ -212,21 +241,22 @@ class CCA(Transformer, Regressor, TwoBlocks):
         MemoryError
             If (p + q, p + q) values do not fit.
         """
-        self._check_parameters()
+        settings = self._settings()
         # NaN and infinity are found in the sums, but for rows of weight 0, which these leave out.
         blocks, one_target = self._checked(
             X, y, sample_weight, reset=True, min_samples=2, check_finite=sample_weight is not None
         )
+        # Sums over both blocks side by side, in units in which they are in range.
         origin = origin_of_both(blocks)
         powers = np.zeros(len(origin), np.int64)
-        sums = self._sums(blocks, origin, powers)
-        if not in_range(sums.scatter.diagonal(), blocks.X.dtype).all():
+        sums = self._sum(blocks, origin, powers)
+        if not in_range(sums.squares, blocks.X.dtype).all():
             powers = powers_of_both(blocks, origin)
             if powers.any():
-                sums = self._sums(blocks, origin, powers)
-        p = blocks.X.shape[1]
-        state = self._solve(sums, origin, powers, p, blocks)
-        self._set_fitted(X, **start(blocks, one_target, origin, powers), **state)
+                sums = self._sum(blocks, origin, powers)
+        # The pairs, and the attributes in the units of the data.
+        state = self._pairs(settings, sums, origin, powers, blocks.p, blocks)
+        self._set_fitted(X, origin_=origin, _units_=powers, one_target_=one_target, **state)
         return self
 
     def fit_transform(
@@ -247,95 +277,230 @@ class CCA(Transformer, Regressor, TwoBlocks):
         """
         return self.fit(X, y, sample_weight).transform(X, y)
 
-    def _check_parameters(self):
-        owner = type(self).__name__
-        as_integer(self.n_components, "n_components", owner=owner, at_least=1)
-        as_bool(self.scale, "scale", owner=owner)
-        as_integer(self.ddof, "ddof", owner=owner, at_least=0)
-        self._alphas()
-
-    def _alphas(self):
+    def _settings(self):
         owner = type(self).__name__
         pair = one_or_two(self.alpha, "alpha", owner)
-        return [as_real(alpha, "alpha", owner=owner, at_least=0) for alpha in pair]
+        return _Settings(
+            owner,
+            as_integer(self.n_components, "n_components", owner=owner, at_least=1),
+            as_bool(self.scale, "scale", owner=owner),
+            tuple(as_real(alpha, "alpha", owner=owner, at_least=0) for alpha in pair),
+            as_integer(self.ddof, "ddof", owner=owner, at_least=0),
+        )
 
-    def _solve(self, sums, origin, powers, p, blocks=None):
-        """Return the fitted attributes that follow from the sums; `blocks` are all rows, if any."""
-        # Threads delay small matrices, and those of the scatter may still be awake.
-        with single_threaded_blas():
-            return self._solved(sums, origin, powers, p, blocks)
+    def _from_older_state(self, state):
+        for old, new in (("powers_", "_units_"), ("statistics_", "_sums_")):
+            if old in state:  # 0.2
+                state[new] = state.pop(old)
+        if type(state.get("_sums_")) is tuple:
+            state["_sums_"] = Scatter(*state["_sums_"])
+        return super()._from_older_state(state)
 
-    def _solved(self, sums, origin, powers, p, blocks):
-        alphas = self._alphas()
+    def _checked(self, X, y, sample_weight, *, reset, min_samples=1, check_finite=True):
+        """Return the rows of positive weight, and True if `y` has one dimension."""
+        if not reset:
+            self._check_fitted()
+        like = None if reset else self.origin_
+        X = self._check_X(
+            X, reset=reset, like=like, min_samples=min_samples, check_finite=check_finite
+        )
+        Y, one_target = self._check_Y(y, "y", X, reset, check_finite)
+        if sample_weight is None:
+            return Blocks(X, Y, None), one_target
+        weight = as_weights(sample_weight, len(X))
+        present = weight > 0
+        if not present.all():
+            X, Y, weight = X[present], Y[present], weight[present]
+        return Blocks(X, Y, weight), one_target
+
+    def _check_Y(self, Y, name, X, reset=False, check_finite=True):
+        """Return the second block in the precision of X, and True if it has one dimension."""
         owner = type(self).__name__
+        columns, one_target = as_columns(Y, name, owner)
+        Y = as_samples(columns, name=name, owner=owner, like=X.dtype, check_finite=check_finite)
+        require_as_many(X, Y, name)
+        if not reset and Y.shape[1] != len(self.origin_) - self.n_features_in_:
+            raise ValueError(
+                f"{name} has {Y.shape[1]} columns, but {owner} was fitted to "
+                f"{len(self.origin_) - self.n_features_in_}."
+            )
+        return Y, one_target
+
+    def _sum(self, blocks, origin, powers):
+        """Return the sums over X and Y side by side, of ``2^-powers x``."""
+        weight, power = scaled_weights(blocks.weight, plain=0)
+        center, owner = origin.astype(np.float64), type(self).__name__
+        sums = scatter_side_by_side(blocks.X, blocks.Y, weight, center, power=powers, owner=owner)
+        weight = float(np.ldexp(sums.weight, power))
+        return Scatter(weight, sums.mean, np.ldexp(sums.scatter, power))
+
+    @single_threaded_blas()  # threads delay small matrices, and those of the scatter may be awake
+    def _pairs(self, settings, sums, origin, powers, p, blocks=None):
+        """Return the fitted attributes that follow from the sums; `blocks` are all rows, if any."""
+        owner, dtype = settings.owner, origin.dtype
+        # The covariances of the features that vary, and factors of both blocks of them.
         n_rows = len(blocks.X) if blocks is not None else int(min(sums.weight, 2**62))
-        divisor = divisor_of(sums.weight, self.ddof, n_rows, owner)
-        problem = ScaledCovariances(sums, powers, p, divisor, alphas, self.scale)
+        divisor = divisor_of(sums.weight, settings.ddof, n_rows, owner)
+        problem = ScaledCovariances(sums, powers, p, divisor, settings.alphas, settings.scale)
         problem.require_variance(owner)
         center = origin + np.ldexp(sums.mean, powers)
-        factors, rcond = by_cholesky(problem.C, problem.ridge, problem.p)
-        solver, C, R = "cholesky", problem.C, None
-        if factors is not None and rcond.min() >= _WELL_CONDITIONED[origin.dtype]:
-            M = whitened(C, factors, problem.p)
-        elif blocks is not None:
-            solver = "qr"
-            R = problem.triangle(blocks, center)
-            tol = max(n_rows, p, len(origin) - p) * np.finfo(origin.dtype).eps
-            factors, M = by_qr(R, problem.ridge, problem.p, tol, n_rows - 1)
-            C = R.T @ R
-        else:
-            solver = "pivoted cholesky"
-            rounding = max(1000, len(C)) * np.finfo(origin.dtype).eps
-            factors = by_pivoted_cholesky(C, problem.ridge, problem.p, rounding)
-            M = whitened(C, factors, problem.p)
-        pairs = canonical_pairs(factors, M, int(self.n_components))
-        self._report(pairs, n_rows, solver, rcond, penalised=any(alphas))
+        factored = problem.factorised(blocks, center, dtype, n_rows)
+        # The pairs: singular vectors of the covariances of whitened features.
+        pairs = canonical_pairs(factored.factors, factored.M, settings.k)
+        self._report(settings, pairs, n_rows, factored)
+        # The directions in the units and the type of the data.
         with np.errstate(all="ignore"):  # what overflows is refused below
-            found = problem.in_units_of_the_data(pairs, C)
-            found = {name: value.astype(origin.dtype) for name, value in found.items()}
-        if not all(np.isfinite(value).all() for value in found.values()):
+            x, y = problem.in_units_of_the_data(pairs, factored.C)
+            rho = pairs.correlations[: x.rotations.shape[1]]
+            state = {
+                "canonical_correlations_": rho,
+                "x_weights_": x.weights,
+                "x_rotations_": x.rotations,
+                "x_loadings_": x.loadings,
+                "y_weights_": y.weights,
+                "y_rotations_": y.rotations,
+                "y_loadings_": y.loadings,
+                "y_patterns_": y.patterns,
+                "coef_": (y.patterns * rho) @ x.rotations.T,
+            }
+            state = {name: value.astype(dtype) for name, value in state.items()}
+        if not all(np.isfinite(value).all() for value in state.values()):
             raise ValueError(
-                f"{owner}: the coefficients of the variates overflow {origin.dtype}: rescale the "
+                f"{owner}: the coefficients of the variates overflow {dtype}: rescale the "
                 "features of X and y."
             )
-        orthogonality, off_diagonal = problem.evidence(
-            pairs, C, R, float(np.finfo(origin.dtype).eps)
-        )
-        return found | {
+        eps = float(np.finfo(dtype).eps)
+        orthogonality, off_diagonal = problem.evidence(pairs, factored.C, factored.R, eps)
+        return state | {
             "all_correlations_": pairs.correlations,
             "x_mean_": center[:p],
             "y_mean_": center[p:],
-            "intercept_": center[p:].astype(origin.dtype),
-            **dict(zip(("x_rank_", "y_rank_"), pairs.ranks, strict=True)),
+            "intercept_": center[p:].astype(dtype),
+            "x_rank_": pairs.ranks[0],
+            "y_rank_": pairs.ranks[1],
             "orthogonality_": orthogonality,
             "off_diagonal_": off_diagonal,
-            "rcond_": rcond,
-            "solver_": solver,
-            "alpha_": np.array(alphas),
+            "rcond_": factored.rcond,
+            "solver_": factored.solver,
+            "alpha_": np.array(settings.alphas),
             "total_weight_": sums.weight,
-            "statistics_": tuple(sums),
+            "_sums_": sums,
         }
 
-    def _report(self, pairs, n_rows, solver, rcond, penalised):
+    def _report(self, settings, pairs, n_rows, factored):
         """Warn, once, of pairs that are cut or forced by the number of rows."""
-        owner, reasons, most = type(self).__name__, [], min(pairs.ranks)
-        if max(pairs.ranks) >= n_rows - 1 and not penalised:
+        reasons, most = [], min(pairs.ranks)
+        if max(pairs.ranks) >= n_rows - 1 and not any(settings.alphas):
             reasons.append(
                 f"{n_rows} rows and features of rank {max(pairs.ranks)} make every correlation 1, "
                 "whatever the data: use more rows, fewer features, or alpha"
             )
-        if self.n_components > most:
+        if settings.k > most:
             reasons.append(
-                f"n_components={self.n_components} is cut to {most}, as the features of X have "
+                f"n_components={settings.k} is cut to {most}, as the features of X have "
                 f"rank {pairs.ranks[0]} and those of y rank {pairs.ranks[1]}"
             )
-        if solver == "pivoted cholesky":
+        if factored.solver == "pivoted cholesky":
             reasons.append(
-                f"features depend on each other, or nearly (rcond {rcond.min():.0e}), which sums "
-                "of squares show to half the digits only: fit to all rows at once"
+                f"features depend on each other, or nearly (rcond {factored.rcond.min():.0e}), "
+                "which sums of squares show to half the digits only: fit to all rows at once"
             )
         if reasons:
-            warn("UserWarning", f"{owner}: {'; '.join(reasons)}.")
+            warn("UserWarning", f"{settings.owner}: {'; '.join(reasons)}.")
+
+    # ---- the same, by sums over blocks of rows
+
+    def begin(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Choose the origin of the sums: a point near these first rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, p)
+        y : array-like of shape (n_samples, q) or (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+            This model.
+        """
+        self._settings()
+        blocks, one_target = self._checked(X, y, sample_weight, reset=True)
+        origin = origin_of_both(blocks)
+        powers = powers_of_both(blocks, origin)
+        self._set_fitted(X, origin_=origin, _units_=powers, one_target_=one_target)
+        return self
+
+    def partial_statistics(self, X: Any, y: Any = None, sample_weight: Any = None) -> Scatter:
+        """Return weight, mean and scatter of rows of X and Y side by side.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, p)
+        y : array-like of shape (n_samples, q) or (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        statistics : Scatter
+            Sums over these rows.
+        """
+        blocks, _ = self._checked(X, y, sample_weight, reset=False)
+        sums = self._sum(blocks, self.origin_, self._units_)
+        return require_in_units(sums, type(self).__name__)
+
+    def merge(self, a: Scatter, b: Scatter) -> Scatter:
+        """Return the statistics of the rows of both.
+
+        Parameters
+        ----------
+        a, b : Scatter
+            From `partial_statistics`, after the same `begin`.
+
+        Returns
+        -------
+        statistics : Scatter
+            Their sums.
+        """
+        return merged_scatter(a, b)
+
+    def update(self, statistics: Scatter) -> Self:
+        """Find the pairs from the statistics of all rows.
+
+        Parameters
+        ----------
+        statistics : Scatter
+            From `partial_statistics`, merged.
+
+        Returns
+        -------
+        self
+            This model.
+        """
+        settings = self._settings()
+        self._check_fitted()
+        if not isinstance(statistics, Scatter) or statistics.mean.shape != self.origin_.shape:
+            raise ValueError(
+                f"{type(self).__name__}: statistics must come from partial_statistics of a model "
+                "that has begun with as many features."
+            )
+        self._update_state(
+            self._pairs(settings, statistics, self.origin_, self._units_, self.n_features_in_)
+        )
+        return self
+
+    def _update_so_far(self, statistics):
+        settings, p, varies = self._settings(), self.n_features_in_, statistics.squares > 0
+        if statistics.weight > settings.ddof and varies[:p].any() and varies[p:].any():
+            self.update(statistics)
+        else:
+            self._update_state({"_sums_": statistics, "total_weight_": statistics.weight})
+
+    def _in_larger_units(self, sums, X, y, sample_weight):
+        blocks, _ = self._checked(X, y, sample_weight, reset=False)
+        larger = larger_powers_of_both(self._units_, blocks, self.origin_)
+        step, self._units_ = larger - self._units_, larger
+        return None if sums is None else in_larger_units(sums, step)
 
     # ---- later calls
 
@@ -356,11 +521,11 @@ class CCA(Transformer, Regressor, TwoBlocks):
         """
         self._check_ready()
         checked = self._check_X(X, reset=False, like=self.origin_)
-        found = self._wrap(projected(checked, self.x_mean_, self.x_rotations_), X)
+        variates = self._wrap(projected(checked, self.x_mean_, self.x_rotations_), X)
         if Y is None:
-            return found
+            return variates
         Y, _ = self._check_Y(Y, "Y", checked)
-        return found, projected(Y, self.y_mean_, self.y_rotations_)
+        return variates, projected(Y, self.y_mean_, self.y_rotations_)
 
     def correlations(self, X: Any, Y: Any) -> np.ndarray:
         """Return the correlations of the variates over other rows than those of the fit.
@@ -402,11 +567,11 @@ class CCA(Transformer, Regressor, TwoBlocks):
         self._check_ready()
         X = self._check_X(X, reset=False, like=self.origin_)
         if method == "regression":
-            found = projected(X, self.x_mean_, self.coef_.T)
+            predicted = projected(X, self.x_mean_, self.coef_.T)
         else:
-            found = projected(X, self.x_mean_, self.x_rotations_) @ self.y_patterns_.T
-        found += self.intercept_
-        return found[:, 0] if self.one_target_ else found
+            predicted = projected(X, self.x_mean_, self.x_rotations_) @ self.y_patterns_.T
+        predicted += self.intercept_
+        return predicted[:, 0] if self.one_target_ else predicted
 
     def dimension_test(self) -> DimensionTest:
         """Return tests of how many correlations are not 0, for normal data.

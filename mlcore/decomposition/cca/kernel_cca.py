@@ -1,7 +1,7 @@
 """Canonical correlation analysis in the feature spaces of two kernels."""
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
@@ -31,6 +31,15 @@ from mlcore.kernels.resolve import as_kernel
 from mlcore.numerics.eigen.lapack import stoppable
 from mlcore.runtime.memory import require_memory
 from mlcore.runtime.threads import single_threaded_blas
+
+
+class _Settings(NamedTuple):
+    """Checked parameters of a `KernelCCA`: of X, and of y."""
+
+    k: int
+    kernels: list[Kernel]
+    gammas: list[str | float]
+    alphas: list[float]
 
 
 class KernelCCA(Transformer, KernelModel):
@@ -209,18 +218,10 @@ class KernelCCA(Transformer, KernelModel):
         MemoryError
             If what must be held does not fit.
         """
-        owner = type(self).__name__
-        kernels, gammas, alphas = self._check_parameters()
-        samples = [self._training_samples(X), self._checked_Y(y, "y", kernels[1])]
-        if kernels[1].precomputed:
-            if samples[1].shape[0] < samples[1].shape[1]:
-                raise ValueError(
-                    f"y has shape {samples[1].shape}, but with kernel='precomputed' it must be the "
-                    "square matrix of the training samples. Splitters of scikit-learn cut y on one "
-                    "side only: to cross-validate, give row numbers as samples, and kernels that "
-                    "look values up (see the notes of KernelCCA)."
-                )
-            samples[1] = given_gram(samples[1], "y", owner)
+        settings, owner = self._settings(), type(self).__name__
+        kernels = settings.kernels
+        # The samples of both views, and those of positive weight.
+        samples = [self._training_samples(X), self._training_Y(y, kernels[1])]
         require_as_many(*samples, "y")
         n = samples[0].shape[0]
         weight = as_weights(sample_weight, n)
@@ -234,44 +235,48 @@ class KernelCCA(Transformer, KernelModel):
             instead="fit fewer rows and transform the others",
         )  # fmt: skip
         with single_threaded_blas():
-            views, resolved = [], []
+            # The centred Gram matrix of each view, decomposed.
+            views, gammas = [], []
             for i, kernel in enumerate(kernels):
                 used = kept_samples(samples[i], kept, kernel.precomputed)
-                units = {"alpha": alphas[i], "power": power}
-                view, gamma = KernelView.of(used, kernel, gammas[i], w, **units)
+                units = {"alpha": settings.alphas[i], "power": power}
+                view, gamma = KernelView.of(used, kernel, settings.gammas[i], w, **units)
                 views.append(view)
-                resolved.append(gamma)
+                gammas.append(gamma)
             require_ranks(views, owner)
-            found = self._pairs(*views, n, kept)
+            # The pairs of functions, and the evidence for them.
+            state = self._pairs(settings.k, *views, n, kept)
         mean_coef = weight / weight.max()
         mean_coef /= mean_coef.sum()
-        for i, name in enumerate("xy"):
-            if is_linear(kernels[i], samples[i]):
-                mean, U = mean_and_directions(samples[i], mean_coef, found[f"{name}_dual_coef_"])
-                found[f"{name}_intercept_"] = -(mean @ U)
+        # Linear functions of dense samples have exact intercepts.
+        names = ("x_dual_coef_", "x_intercept_"), ("y_dual_coef_", "y_intercept_")
+        for kernel, given, (coef, intercept) in zip(kernels, samples, names, strict=True):
+            if is_linear(kernel, given):
+                mean, U = mean_and_directions(given, mean_coef, state[coef])
+                state[intercept] = -(mean @ U)
         self._set_fitted(
             X,
-            **found,
+            **state,
             mean_coef_=mean_coef,
-            alpha_=np.array(alphas),
-            gamma_=resolved[0],
-            y_gamma_=resolved[1],
+            alpha_=np.array(settings.alphas),
+            gamma_=gammas[0],
+            y_gamma_=gammas[1],
             X_fit_=copied(samples[0]),
             Y_fit_=copied(samples[1]),
         )
         return self
 
-    def _check_parameters(self):
+    def _settings(self):
         owner = type(self).__name__
-        as_integer(self.n_components, "n_components", owner=owner, at_least=1)
-        how = zip(*(self._both(name) for name in ("kernel", "degree", "coef0")), strict=True)
-        kernels = [checked_kernel(*three, owner) for three in how]
+        k = as_integer(self.n_components, "n_components", owner=owner, at_least=1)
+        each = zip(*(self._both(name) for name in ("kernel", "degree", "coef0")), strict=True)
+        kernels = [checked_kernel(*three, owner) for three in each]
         gammas = [
             checked_gamma("auto" if gamma is None else gamma, owner)
             for gamma in self._both("gamma")
         ]
         alphas = [as_real(a, "alpha", owner=owner, at_least=0) for a in self._both("alpha")]
-        return kernels, gammas, alphas
+        return _Settings(k, kernels, gammas, alphas)
 
     def _both(self, name):
         return one_or_two(getattr(self, name), name, type(self).__name__)
@@ -279,6 +284,20 @@ class KernelCCA(Transformer, KernelModel):
     @property
     def _kernel_of_X(self):
         return self._both("kernel")[0]
+
+    def _training_Y(self, y, kernel):
+        """Return the second view of a fit, checked; a precomputed kernel is made symmetric."""
+        samples, owner = self._checked_Y(y, "y", kernel), type(self).__name__
+        if not kernel.precomputed:
+            return samples
+        if samples.shape[0] < samples.shape[1]:
+            raise ValueError(
+                f"y has shape {samples.shape}, but with kernel='precomputed' it must be the "
+                "square matrix of the training samples. Splitters of scikit-learn cut y on one "
+                "side only: to cross-validate, give row numbers as samples, and kernels that "
+                "look values up (see the notes of KernelCCA)."
+            )
+        return given_gram(samples, "y", owner)
 
     def _checked_Y(self, Y, name, kernel, like=None):
         owner = type(self).__name__
@@ -289,45 +308,50 @@ class KernelCCA(Transformer, KernelModel):
             Y, kernel, owner=owner, name=name, like=like, accept_sparse=not kernel.precomputed
         )
 
-    def _pairs(self, x, y, n, kept):
+    def _pairs(self, wanted, x, y, n, kept):
         """Return the fitted attributes that follow from both views."""
-        k = min(int(self.n_components), x.rank, y.rank)
-        if k < self.n_components:
+        owner, k = type(self).__name__, min(wanted, x.rank, y.rank)
+        if k < wanted:
             warn(
                 "UserWarning",
-                f"{type(self).__name__}: n_components={self.n_components} is cut to {k}, as X has "
+                f"{owner}: n_components={wanted} is cut to {k}, as X has "
                 f"rank {x.rank} and y rank {y.rank}.",
             )
+        # The singular vectors of the covariances of the shrunk components.
         M = stoppable(lambda: (x.Q * x.shrinkage).T @ (y.Q * y.shrinkage))
         U, rho, V = leading_pairs(M, k)
         turn = signs(x.Q @ (x.shrinkage[:, None] * U) / x.S.s[:, None])
-        found: dict[str, Any] = {"canonical_correlations_": np.clip(rho, 0.0, 1.0)}
-        variates, away, hidden = [], 0.0, 0.0
-        for name, view, W in (("x", x, U * turn), ("y", y, V * turn)):
-            C = view.coefficients(W)
-            values, noise, deviation = view.evidence(C)
-            away, hidden = max(away, deviation), hidden + noise
-            A, found[f"{name}_intercept_"] = view.expansion(C)
-            found[f"{name}_dual_coef_"] = np.zeros((n, k))
-            found[f"{name}_dual_coef_"][kept] = A
-            found[f"{name}_rank_"] = view.rank
-            variates.append(values)
-        if not all(np.isfinite(value).all() for value in found.values()):
+        f, g = x.functions(U * turn), y.functions(V * turn)
+        rho = np.clip(rho, 0.0, 1.0)
+        if not all(np.isfinite(part).all() for part in (rho, *f[:2], *g[:2])):
             raise ValueError(
-                f"{type(self).__name__}: the coefficients of the variates overflow: rescale the "
-                "kernels or alpha."
+                f"{owner}: the coefficients of the variates overflow: rescale the kernels or alpha."
             )
-        cross = variates[0].T @ variates[1]
-        sizes = [np.linalg.norm(values, axis=0) for values in variates]
+        # Covariances and correlations of the variates over the samples.
+        cross = f.values.T @ g.values
+        np.fill_diagonal(cross, 0.0)
+        sizes = [np.linalg.norm(values, axis=0) for values in (f.values, g.values)]
         unit = [
             values / np.where(size > 0, size, 1.0)
-            for values, size in zip(variates, sizes, strict=True)
+            for values, size in zip((f.values, g.values), sizes, strict=True)
         ]
-        np.fill_diagonal(cross, 0.0)
-        return found | {
+
+        def of_all(coef):
+            every = np.zeros((n, k))
+            every[kept] = coef
+            return every
+
+        return {
+            "canonical_correlations_": rho,
+            "x_dual_coef_": of_all(f.coef),
+            "x_intercept_": f.intercept,
+            "x_rank_": x.rank,
+            "y_dual_coef_": of_all(g.coef),
+            "y_intercept_": g.intercept,
+            "y_rank_": y.rank,
             "training_correlations_": np.clip((unit[0] * unit[1]).sum(axis=0), 0.0, 1.0),
-            "orthogonality_": away,
-            "off_diagonal_": float(np.abs(cross).max()) + hidden * (k > 1),
+            "orthogonality_": max(f.deviation, g.deviation),
+            "off_diagonal_": float(np.abs(cross).max()) + (f.noise + g.noise) * (k > 1),
         }
 
     # ---- later calls
@@ -350,8 +374,8 @@ class KernelCCA(Transformer, KernelModel):
         """
         self._check_fitted()
         checked = self._later_samples(X, self.X_fit_)
-        found = self._wrap(self._variates(0, checked), X)
-        return found if Y is None else (found, self._variates(1, self._later_Y(Y, checked)))
+        variates = self._wrap(self._variates(0, checked), X)
+        return variates if Y is None else (variates, self._variates(1, self._later_Y(Y, checked)))
 
     def correlations(self, X: Any, Y: Any) -> np.ndarray:
         """Return the correlations of the variates over other samples than those of the fit.

@@ -1,6 +1,6 @@
 """One of the two views of kernel CCA: the principal components of its centred Gram matrix."""
 
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy import linalg
@@ -100,24 +100,46 @@ class KernelView:
         scale = np.sqrt(self.values) * np.sqrt(self.values + self.alpha)
         return self.Q @ (U / scale[:, None])
 
-    def evidence(self, C: np.ndarray) -> tuple[np.ndarray, float, float]:
-        """Return the values ``S C``, their rounding errors, and ``|C'(S² + alpha S)C - I|``.
+    def functions(self, U: np.ndarray) -> "Functions":
+        """Return the functions of coefficients U (r, k), in the basis of shrunk components.
 
-        The values have errors of eps times the largest eigenvalue times |c|; what they may hide is
-        added to the deviation.
+        Their values have rounding errors of eps times the largest eigenvalue times |c|.
         """
+        C = self.coefficients(U)
         values = self.S @ C
         product = values.T @ values + self.alpha * (C.T @ values)
         size = float(np.linalg.norm(C, axis=0).max())
         noise = _ROUNDINGS * _EPS * float(self.values[0]) * size
         deviation = float(np.abs(product - np.eye(C.shape[1])).max())
-        return values, noise, deviation + noise * (2 + self.alpha * size)
-
-    def expansion(self, C: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return A and b: the functions of coefficients C are ``A' k(x) + b``."""
+        deviation += noise * (2 + self.alpha * size)
         A = self.S.coefficients(C, np.ones(C.shape[1]))
         half = 2.0 ** (-self.power / 2)
-        return np.ldexp(A, -self.S.power) * half, -(self.S.means @ A) * half
+        coef, intercept = np.ldexp(A, -self.S.power) * half, -(self.S.means @ A) * half
+        return Functions(coef, intercept, values, noise, deviation)
+
+
+class Functions(NamedTuple):
+    """Functions ``A'k(x) + b`` of one view, and the evidence for them.
+
+    Attributes
+    ----------
+    coef : (n, k)
+        A.
+    intercept : (k,)
+        b.
+    values : (n, k)
+        At the samples, times the square roots of their weights.
+    noise : float
+        Rounding errors of these.
+    deviation : float
+        ``|C'(S² + alpha S)C - I|`` for the coefficients C, and what rounding may hide.
+    """
+
+    coef: np.ndarray
+    intercept: np.ndarray
+    values: np.ndarray
+    noise: float
+    deviation: float
 
 
 def require_ranks(views: list[KernelView], owner: str) -> None:

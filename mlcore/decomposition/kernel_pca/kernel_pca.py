@@ -1,51 +1,32 @@
 """Principal components in the feature space of a kernel."""
 
+import inspect
 from collections.abc import Callable
-from typing import Any, ClassVar, Self
+from typing import Any
 
 import numpy as np
 
-from mlcore.checks import (
-    as_bool,
-    as_choice,
-    as_integer,
-    as_random_state,
-    as_real,
-    as_weights,
-    require_enough,
-    require_random_state,
-    scaled_weights,
+from mlcore.checks import as_choice
+from mlcore.checks.errors import warn
+from mlcore.decomposition.centered_gram import (
+    CenteredGram,
+    Negative,
+    warn_of_negative,
+    warn_of_rounding,
 )
-from mlcore.decomposition.centered_gram import CenteredGram, warn_of_rounding
-from mlcore.decomposition.kernel_pca.components import (
-    bytes_per_value,
-    components,
-    eigenpairs,
-    warn_if_indefinite,
-)
-from mlcore.decomposition.kernel_pca.nystroem import components_in_span, number_of_centers
-from mlcore.decomposition.kernel_pca.preimages import PreImages
-from mlcore.estimator.derived import cached
-from mlcore.estimator.model import Transformer
-from mlcore.kernels.expansion import Expansion
-from mlcore.kernels.kernel import (
-    Kernel,
-    copied,
-    differences,
-    mean_if_free,
-    of_numbers,
-    precision,
-)
-from mlcore.kernels.kernel_model import KernelModel, kept_samples
-from mlcore.kernels.resolve import resolve_gamma
-from mlcore.kernels.span import span_of
+from mlcore.decomposition.evidence import angle_bounds, gaps, is_complete, orthogonality, signs
+from mlcore.decomposition.kernel_pca.kernel_projection import KernelProjection, way_back
+from mlcore.decomposition.kernel_pca.nystroem_pca import NystroemPCA
+from mlcore.kernels.kernel import Kernel, differences, precision
+from mlcore.numerics.eigen import Eigenpairs, by_lapack, leading_eigenpairs
 from mlcore.runtime.memory import require_memory
+from mlcore.runtime.threads import single_threaded_blas
 
-_METHODS = ("exact", "nystroem")
+_SINGLE = 2e-7  # tolerance down to which a search in float32 helps
 _SOLVERS = ("auto", "dense", "arpack", "randomized")
 
 
-class KernelPCA(PreImages, Transformer, KernelModel):
+class KernelPCA(KernelProjection):
     r"""Project samples onto their principal components in the feature space of a kernel.
 
     With :math:`\hat K = H K H^\top`, :math:`H = I - 1 w^\top / W`, w the sample weights and W their
@@ -75,45 +56,31 @@ class KernelPCA(PreImages, Transformer, KernelModel):
     eigen_solver : {"auto", "dense", "arpack", "randomized"}, default="auto"
         "dense" decomposes the whole matrix by LAPACK; "arpack" and "randomized" are block Lanczos,
         where the matrix is not small. "auto" takes what is quicker. All find the same components.
-    method : {"exact", "nystroem"}, default="exact"
-        "exact" stores the Gram matrix. "nystroem" finds the best components among the functions
-        ``sum_j a_j k(c_j, .)`` of few samples c_j, the centres, and how far their eigenvalues can
-        be from the exact ones.
-    n_centers : int, optional
-        Largest number of centres of "nystroem": by default 500, or `n_components` if more. Those
-        nearly in the span of others are left out.
     remove_zero_eig : bool, default=False
         Leave out components of eigenvalue 0 where `n_components` is more than the rank, too.
     tol : float, default=1e-6
         Largest residual of an eigenpair, divided by the largest eigenvalue; an eigenvalue's error
         is of the order of its square. A small matrix is decomposed to the rounding of float64.
     max_iter : int, default=1000
-        Largest number of steps.
+        Largest number of steps, of the search and of the iteration of `inverse_transform`.
     random_state : None, int, Generator or RandomState, default=None
-        Draws the first vectors of the search, and the centres of "nystroem".
+        Draws the first vectors of the search.
 
     Attributes
     ----------
     eigenvalues_ : (n_components,) float64
         Descending; 0 where they are rounding, or negative.
-    eigenvalue_bounds_ : (2, n_components) float64
-        Only with "nystroem": the exact eigenvalues are not less than the first row and not more
-        than the second, which is `eigenvalues_` and the sum of the squared distances of the samples
-        from the span of the centres.
     eigenvectors_ : (n_samples, n_components) float64
         Orthonormal; 0 in samples of weight 0. Of the scores as large as the largest, the first is
-        positive. Not with "nystroem".
+        positive.
     explained_variance_ratio_ : (n_components,) float64
         Each eigenvalue divided by the sum of all, which is the trace; by the sum of those found
-        where negative ones make the trace less. With "nystroem" by the largest that it may be, so
-        that the true ratio is not less.
+        where negative ones make the trace less.
     dual_coef_ : (n_samples, n_components) float64
-        The score on a component is ``intercept_ + sum_i dual_coef_[i] k(x_i, x)``; the samples
-        are the centres alone with "nystroem", as for `mean_coef_`.
+        The score on a component is ``intercept_ + sum_i dual_coef_[i] k(x_i, x)``.
     intercept_ : (n_components,) float64
     mean_coef_ : (n_samples,) float64
-        The mean in feature space is the sum of these times the images of the samples; with
-        "nystroem" its projection on the span of the centres.
+        The mean in feature space is the sum of these times the images of the samples.
     mean_squared_norm_ : float
         Of this mean.
     inverse_coef_ : (n_components, n_features) float64
@@ -124,7 +91,7 @@ class KernelPCA(PreImages, Transformer, KernelModel):
         Estimate of the first eigenvalue left out; 0 if none is.
     residuals_ : (n_components,) float64
         ``|A q - lambda q|`` divided by the largest eigenvalue, and what rounding of the kernel's
-        values may add; with "nystroem" a bound of it.
+        values may add.
     orthogonality_ : float
         Largest entry of ``Q'Q - I``.
     gaps_ : (n_components,) float64
@@ -138,13 +105,10 @@ class KernelPCA(PreImages, Transformer, KernelModel):
         True if it is proved that no eigenvector was missed; False where the last eigenvalue and the
         next are as good as equal, or Lanczos did not form the centred matrix.
     solver_ : str
-        "lapack", "lanczos" or "nystroem".
+        "lapack" or "lanczos".
     converged_ : bool
     X_fit_ : (n_samples, n_features)
-        The samples of the fit, or the matrix of a precomputed kernel; with "nystroem" of the
-        centres alone.
-    center_indices_ : (n_centers,) intp
-        Only with "nystroem": indices of the centres among the samples of the fit.
+        The samples of the fit, or the matrix of a precomputed kernel.
     origin_ : (n_features,) float64 or None
         The mean of the samples, if the linear kernel is computed from their differences to it, as
         it is if they are not sparse; all kernel values above are then of such differences.
@@ -155,8 +119,8 @@ class KernelPCA(PreImages, Transformer, KernelModel):
     Notes
     -----
     O(n² d) time for the Gram matrix, which is stored in float64 and never centred, and O(n² k) for
-    k eigenvectors by block Lanczos, or O(n³) by LAPACK where n is small or k large. "nystroem" with
-    m centres takes O(n m (d + m)) time, and stores n m values.
+    k eigenvectors by block Lanczos, or O(n³) by LAPACK where n is small or k large. `NystroemPCA`
+    takes fewer samples as centres, for many rows.
 
     Samples far from the origin, compared with their distances, lose no digits with the linear
     kernel and those of distances. For a polynomial kernel of degree 2 or more the large offset is
@@ -172,9 +136,7 @@ class KernelPCA(PreImages, Transformer, KernelModel):
        eigenvalue problem*, Neural Computation 10, 1998.
     .. [2] C. Davis, W. Kahan, *The rotation of eigenvectors by a perturbation III*, SIAM Journal on
        Numerical Analysis 7, 1970.
-    .. [3] Y. Chen, E. Epperly, J. Tropp, R. Webber, *Randomly pivoted Cholesky*, Communications on
-       Pure and Applied Mathematics 78, 2025 (arXiv:2207.06503).
-    .. [4] A. Shashua, *Introduction to Machine Learning*, arXiv:0904.3664, section 5.4.
+    .. [3] A. Shashua, *Introduction to Machine Learning*, arXiv:0904.3664, section 5.4.
 
     Examples
     --------
@@ -186,63 +148,13 @@ class KernelPCA(PreImages, Transformer, KernelModel):
     array([[1.]])
     """
 
-    _tags: ClassVar[dict[str, Any]] = {
-        **KernelModel._tags,
-        "transformer_tags.preserves_dtype": ["float64", "float32"],
-    }
-
-    eigenvalues_: np.ndarray
-    eigenvalue_bounds_: np.ndarray
     eigenvectors_: np.ndarray
-    center_indices_: np.ndarray
-    explained_variance_ratio_: np.ndarray
-    dual_coef_: np.ndarray
-    intercept_: np.ndarray
-    mean_coef_: np.ndarray
-    mean_squared_norm_: float
-    next_value_: float
-    residuals_: np.ndarray
-    orthogonality_: float
-    gaps_: np.ndarray
-    angle_bounds_: np.ndarray
-    condition_: float
-    complete_: bool
-    solver_: str
-    converged_: bool
-    X_fit_: Any
-    origin_: np.ndarray | None
-    inverse_coef_: np.ndarray
-    inverse_intercept_: np.ndarray
-    _stored = {
-        "eigenvalues_": "float64 k",
-        "eigenvalue_bounds_": "float64 2 k",
-        "eigenvectors_": "float64 n k",
-        "center_indices_": "int m < _",
-        "explained_variance_ratio_": "float64 k",
-        "dual_coef_": "float64 m k",
-        "intercept_": "float64 k",
-        "mean_coef_": "float64 m",
-        "mean_squared_norm_": "float",
-        "next_value_": "float",
-        "residuals_": "float64 k",
-        "orthogonality_": "float",
-        "gaps_": "float64 k",
-        "angle_bounds_": "float64 k",
-        "condition_": "float",
-        "complete_": "bool",
-        "solver_": "text",
-        "converged_": "bool",
-        "X_fit_": "rows m f",
-        "origin_": "none | float f",
-        "inverse_coef_": "float64 k f",
-        "inverse_intercept_": "float64 f",
-    }
+    _stored = {"eigenvectors_": "float64 m k"}
 
     _no_blocks = "its Gram matrix is of all pairs of rows"
     _instead = {
-        "kernel_params": "give a function of your own with its parameters bound",
-        "iterated_power": "use tol=: Lanczos goes on until its residuals are that small",
-        "copy_X": "drop it: X is never changed, and X_fit_ is a copy",
+        "method": "drop it: KernelPCA is exact, and NystroemPCA is Nystroem's method",
+        "n_centers": "use NystroemPCA",
     }
 
     def __init__(
@@ -256,8 +168,6 @@ class KernelPCA(PreImages, Transformer, KernelModel):
         alpha: float = 1.0,
         fit_inverse_transform: bool = False,
         eigen_solver: str = "auto",
-        method: str = "exact",
-        n_centers: int | None = None,
         remove_zero_eig: bool = False,
         tol: float = 1e-6,
         max_iter: int = 1000,
@@ -271,155 +181,163 @@ class KernelPCA(PreImages, Transformer, KernelModel):
         self.alpha = alpha
         self.fit_inverse_transform = fit_inverse_transform
         self.eigen_solver = eigen_solver
-        self.method = method
-        self.n_centers = n_centers
         self.remove_zero_eig = remove_zero_eig
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Find the components.
+    def __new__(cls, *args: Any, **params: Any) -> Any:
+        if cls is KernelPCA and params.get("method") == "nystroem":  # as 0.2 spelled it
+            params.pop("method")
+            params.pop("eigen_solver", None)
+            return NystroemPCA(*args, **params)
+        return super().__new__(cls, *args, **params)
 
-        Parameters
-        ----------
-        X : array-like or sparse of shape (n_samples, n_features)
-            With ``kernel="precomputed"``: the (n_samples, n_samples) matrix of kernel values.
-        y : ignored
-        sample_weight : array-like of shape (n_samples,), optional
-            2 is a copy, 0 is absence.
+    __new__.__signature__ = inspect.signature(__init__)
 
-        Returns
-        -------
-        self
-            This model.
+    def _from_older_state(self, state):
+        if "method" in state:  # 0.2
+            nystroem = state.pop("method") == "nystroem"
+            if "center_indices_" in state or (nystroem and "eigenvalues_" not in state):
+                self.__class__ = NystroemPCA
+                state.pop("eigen_solver", None)
+            else:
+                state.pop("n_centers", None)
+        return super()._from_older_state(state)
 
-        Raises
-        ------
-        TypeError, ValueError
-            For parameters or data out of range, before any work.
-        MemoryError
-            If what must be held does not fit.
-        """
-        kernel, gamma = self._check_parameters()
-        owner = type(self).__name__
-        samples = self._training_samples(X)
-        n = samples.shape[0]
-        if n < 2:
-            raise ValueError(f"{owner}: n_samples=1, but at least 2 samples are needed.")
-        weight = as_weights(sample_weight, n)
-        if self.n_components is not None:
-            require_enough(n, self.n_components, "n_components", weight)
-        rng = as_random_state(self.random_state, owner=owner)
-        kept = np.flatnonzero(weight)
-        w, power = scaled_weights(weight[kept])
-        used = kept_samples(samples, kept, self._precomputed)
-        given = isinstance(gamma, str) and (self._precomputed or not of_numbers(used))
-        gamma = 0.0 if given else resolve_gamma(gamma, used, w)
-        origin = mean_if_free(used, kernel, w)
-        parts = used, w, power, kernel.with_gamma(gamma), origin, rng
-        state = self._in_span(*parts) if self.method == "nystroem" else self._exact(*parts)
-        used = parts = None  # freed before the samples are copied
-        if self.method == "nystroem":
-            state["center_indices_"] = chosen = kept[state["center_indices_"]]
-            samples = kept_samples(samples, chosen, self._precomputed)
-        else:
-            for name in ("eigenvectors_", "dual_coef_", "mean_coef_"):
-                part = state[name]
-                state[name] = np.zeros((n, *part.shape[1:]))
-                state[name][kept] = part
-        self._set_fitted(X, **state, X_fit_=copied(samples), gamma_=gamma, origin_=origin)
-        return self
+    def _settings(self):
+        as_choice(self.eigen_solver, "eigen_solver", _SOLVERS, owner=type(self).__name__)
+        return super()._settings()
 
-    def _exact(self, used, w, power, kernel, origin, rng):
-        """Return the attributes that the Gram matrix of samples of positive weight gives."""
-        n = used.shape[0]
-        k = n if self.n_components is None else int(self.n_components)
-        each = bytes_per_value(n, k, self.eigen_solver)
+    def _components(self, data, settings, rng, kept, n):
+        used, owner = data.used, settings.owner
+        # The Gram matrix, which is centred in its products.
+        m = used.shape[0]
+        k = m if settings.k is None else settings.k
+        each = bytes_per_value(m, k, self.eigen_solver)
         require_memory(
-            n, n, each, what="the Gram matrix, with copies to decompose,",
-            instead='fit fewer rows and transform the others, or use method="nystroem"',
+            m, m, each, what="the Gram matrix, with copies to decompose,",
+            instead="fit fewer rows and transform the others, or use NystroemPCA",
         )  # fmt: skip
-        S = CenteredGram(kernel.rows(differences(used, origin), double=True), w)
-        how = self.eigen_solver, rng, self.tol, self.max_iter, type(self).__name__
-        found, solver = eigenpairs(S, k, *how)
-        warn_if_indefinite(S, kernel, precision(used), found.values[0], power, rng)
-        definite = bool(kernel.positive_semidefinite)
-        warn_of_rounding(S.hidden(float(found.values[0])), type(self).__name__)
-        state = components(found, S, self._positive, solver, power, definite)
-        if self.fit_inverse_transform:
-            state |= self._way_back(used, w, state, state["dual_coef_"], kernel, used, origin)
-        return state
+        S = CenteredGram(data.kernel.rows(differences(used, data.origin), double=True), data.w)
+        # Its leading eigenpairs, and warnings of what they hide.
+        pairs, solver = eigenpairs(S, k, self.eigen_solver, rng, self.tol, self.max_iter, owner)
+        largest = float(pairs.values[0])
+        warn_if_indefinite(S, data.kernel, precision(used), largest, data.power, rng)
+        warn_of_rounding(S.hidden(largest), owner)
+        # The components, also as functions of samples of weight 0.
+        definite = bool(data.kernel.positive_semidefinite)
+        state = components(pairs, S, settings.positive, solver, data.power, definite)
+        if settings.alpha is not None:
+            V = state["dual_coef_"]
+            state |= way_back(data, used, V, state, settings.alpha, owner)
+        for name in ("eigenvectors_", "dual_coef_", "mean_coef_"):
+            values = state[name]
+            state[name] = np.zeros((n, *values.shape[1:]))
+            state[name][kept] = values
+        return state, None
 
-    def _in_span(self, used, w, power, kernel, origin, rng):
-        """Return the attributes that the span of few samples of positive weight gives."""
-        k, samples = self.n_components, differences(used, origin)
-        count = number_of_centers(self.n_centers, k, type(self).__name__)
-        span, chosen = span_of(kernel, samples, count, rng, self._precomputed)
-        state, V = components_in_span(span, kernel, samples, w, k, self._positive, power)
-        if self.fit_inverse_transform:
-            centers = kept_samples(used, chosen, precomputed=False)
-            state |= self._way_back(used, w, state, V, kernel, centers, origin)
-        return state | {"center_indices_": chosen}
 
-    def transform(self, X: Any) -> Any:
-        """Return the scores of each row of `X`, in the precision of the samples of the fit.
+def uses_lapack(n: int, k: int, solver: str) -> bool:
+    """Return True if the whole matrix is decomposed, False if block Lanczos searches."""
+    return solver == "dense" or by_lapack(n, k)
 
-        Parameters
-        ----------
-        X : array-like or sparse of shape (n_new, n_features)
-            With a precomputed kernel: the values against the training samples, (n_new, n_samples).
 
-        Returns
-        -------
-        Y : (n_new, n_components)
-            One column for each component.
-        """
-        self._check_fitted()
-        samples = self._images(self._later_samples(X, self.X_fit_))
-        scores = self._expansion.sums(samples, self.dual_coef_) + self.intercept_
-        return self._wrap(scores.astype(precision(self.X_fit_), copy=False), X)
+def bytes_per_value(n: int, k: int, solver: str) -> int:
+    """Return how many bytes a fit takes for each of the n² values of the matrix, its own 8 too."""
+    return 34 + 16 * k // n if uses_lapack(n, k, solver) else 16
 
-    def _images(self, samples):
-        """Return checked samples as the kernel takes them."""
-        return differences(samples, self.origin_)
 
-    @property
-    def _positive(self):
-        """True if components of eigenvalue 0 are left out."""
-        return self.remove_zero_eig or self.n_components is None
+def eigenpairs(
+    S: CenteredGram,
+    k: int,
+    solver: str,
+    rng: np.random.Generator,
+    tol: float,
+    max_iter: int,
+    owner: str,
+) -> tuple[Eigenpairs, str]:
+    """Return k leading eigenpairs and how they were found, "lapack" or "lanczos"."""
+    if uses_lapack(S.n, k, solver):
+        return leading_eigenpairs(S, k, rng, tol=tol, solver="lapack"), "lapack"
+    rough = S.rounded() if tol >= _SINGLE else None
+    found = leading_eigenpairs(S, k, rng, tol=tol, max_iter=max_iter, rough=rough)
+    if not found.converged:
+        warn(
+            "ConvergenceWarning",
+            f"{owner} stopped after max_iter={max_iter} steps with a residual of "
+            f"{found.residuals.max():.1e}, above tol={tol:g}: raise max_iter or tol.",
+        )
+    return found, "lanczos"
 
-    def _n_out(self):
-        return len(self.eigenvalues_)
 
-    def _check_parameters(self):
-        owner = type(self).__name__
-        if self.n_components is not None:
-            as_integer(self.n_components, "n_components", owner=owner, at_least=1)
-        kernel = self._checked_kernel()
-        as_real(self.alpha, "alpha", owner=owner, at_least=0)
-        as_bool(self.remove_zero_eig, "remove_zero_eig", owner=owner)
-        as_bool(self.fit_inverse_transform, "fit_inverse_transform", owner=owner)
-        if self.fit_inverse_transform and kernel.precomputed:
-            raise ValueError(
-                "Cannot fit_inverse_transform with a precomputed kernel, which gives no samples to "
-                "return: pass the kernel as a function."
-            )
-        as_choice(self.eigen_solver, "eigen_solver", _SOLVERS, owner=owner)
-        as_choice(self.method, "method", _METHODS, owner=owner)
-        if self.n_centers is not None:
-            as_integer(self.n_centers, "n_centers", owner=owner, at_least=1)
-        gamma = "auto" if self.gamma is None else self._checked_gamma(self.gamma)
-        as_real(self.tol, "tol", owner=owner, above=0)
-        as_integer(self.max_iter, "max_iter", owner=owner, at_least=1)
-        require_random_state(self.random_state, owner=owner)
-        return kernel, gamma
+def warn_if_indefinite(
+    S: CenteredGram, kernel: Kernel, dtype: Any, largest: float, power: int, rng: Any
+) -> None:
+    """Warn of the lowest eigenvalue if it is negative beyond rounding in the samples' type."""
+    if kernel.positive_semidefinite:
+        return
+    lowest = -float(leading_eigenpairs(Negative(S), 1, rng, tol=1e-3, max_iter=50).values[0])
+    if lowest < -S.rounding(largest) * float(np.finfo(dtype).eps / np.finfo(np.float64).eps):
+        warn_of_negative(kernel, float(np.ldexp(lowest, power + S.power)))
 
-    @property
-    def _expansion(self):
-        kernel = self._fitted_kernel
-        if kernel.precomputed:
-            every = np.arange(len(self.dual_coef_))
-            return Expansion(getattr(self, "center_indices_", every), kernel)
-        vectors = self.X_fit_
-        return cached(self, (vectors,), kernel, lambda: Expansion(self._images(vectors), kernel))
+
+@single_threaded_blas()
+def components(
+    found: Eigenpairs, S: CenteredGram, positive: bool, solver: str, power: int, definite: bool
+) -> dict[str, Any]:
+    """Return the attributes of the components and their evidence.
+
+    Parameters
+    ----------
+    found : Eigenpairs
+        k of them, or all.
+    S : CenteredGram
+    positive : bool
+        Leave out components of eigenvalue 0.
+    solver : str
+        "lapack" or "lanczos".
+    power : int
+        The weights are 2^power times those of S.
+    definite : bool
+        True if the kernel is positive semi-definite.
+    """
+    rounding = S.rounding(found.values[0])
+    values = np.where(found.values > rounding, found.values, 0.0)
+    k = np.count_nonzero(values) if positive else len(values)
+    following = np.append(found.values, found.next_value)[k]
+    raw, values, Q = found.values[:k], values[:k], found.vectors[:, :k]
+    Q = Q * signs(Q / S.s[:, None])  # of the scores: those of copies are equal
+    coef = S.coefficients(Q, values)
+    largest, last = float(values.max(initial=0.0)) or 1.0, float(values[-1]) if k else 0.0
+    residuals = found.residuals[:k]
+    if solver == "lapack" or not definite:  # these are not relative to the largest eigenvalue
+        residuals = np.linalg.norm(S @ Q - Q * raw, axis=0) / largest
+    next_residual = found.next_residual if k == len(found.values) else 0.0
+    if not definite:  # relative to the largest by modulus, which may be that of a negative one
+        next_residual *= S.size / largest
+    complete = solver == "lapack" and (
+        len(found.values) == S.n
+        or k == 0
+        or (last - following > 2 * rounding and is_complete(S.dense(), raw, Q, following))
+    )
+    gap = gaps(raw, following)
+    half = S.power // 2
+    return {
+        "eigenvalues_": np.ldexp(values, power + S.power),
+        "eigenvectors_": Q,
+        "explained_variance_ratio_": values / (max(S.trace, values.sum()) or 1.0),
+        "dual_coef_": np.ldexp(coef, -half),
+        "intercept_": np.ldexp(-(S.means @ coef), half),
+        "mean_coef_": S.mean_coef,
+        "mean_squared_norm_": float(np.ldexp(S.mean_squared_norm, S.power)),
+        "next_value_": float(np.ldexp(max(following, 0.0), power + S.power)),
+        "residuals_": residuals + S.hidden(largest),
+        "orthogonality_": orthogonality(Q),
+        "gaps_": gap,
+        "angle_bounds_": angle_bounds(residuals, gap, rounding / largest, next_residual),
+        "condition_": largest / last if last > 0 else np.inf,
+        "complete_": complete,
+        "solver_": solver,
+        "converged_": found.converged,
+    }
