@@ -257,7 +257,7 @@ class PCA(OnePass, Transformer, Model):
     _units_: ColumnUnits
     _solution_: Variances
     _sums_: Scatter
-    _run_: FirstPass | None  # while another pass is wanted
+    _run_ = None  # FirstPass, while another pass is wanted
     _stored = {
         "components_": "float k? f",
         "explained_variance_": "float64 k?",
@@ -395,6 +395,11 @@ class PCA(OnePass, Transformer, Model):
         state.pop("power_iteration_normalizer", None)
         return super()._from_older_state(state)
 
+    def _check_loaded(self):
+        if self._sums_ is not None and self._sums_.mean.shape != self.origin_.shape:
+            raise ValueError("PCA has sums over other features than it has.")
+        super()._check_loaded()
+
     def _settings(self):
         owner = type(self).__name__
         as_bool(self.whiten, "whiten", owner=owner)
@@ -461,7 +466,7 @@ class PCA(OnePass, Transformer, Model):
         statistics : Scatter or TailScatter
             Sums over these rows.
         """
-        first, owner = vars(self).get("_run_"), type(self).__name__
+        first, owner = self._run_, type(self).__name__
         checked = self._check_X(
             X, reset=False, like=getattr(self, "origin_", None), check_finite=first is not None
         )
@@ -525,7 +530,7 @@ class PCA(OnePass, Transformer, Model):
         needed : bool
             Whether to sum over all rows again.
         """
-        return super().needs_another_pass() or vars(self).get("_run_") is not None
+        return super().needs_another_pass() or self._run_ is not None
 
     def _first_pass(self, settings, sums, last=False):
         """Return the fitted attributes that follow from the scatter of all rows.
@@ -549,7 +554,7 @@ class PCA(OnePass, Transformer, Model):
 
     def _second_pass(self, settings, statistics):
         """Return the fitted attributes after a second pass."""
-        first, owner = vars(self).get("_run_"), settings.owner
+        first, owner = self._run_, settings.owner
         if first is None:
             raise ValueError(
                 f"{owner}: statistics of a second pass over the rows need a model "

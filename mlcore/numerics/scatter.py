@@ -62,7 +62,7 @@ class Scatter(NamedTuple):
     weight: float
     mean: np.ndarray
     scatter: np.ndarray
-    _stored = {"weight": "float", "mean": "float64 f", "scatter": "float64 f f"}
+    _stored = {"weight": "float", "mean": "float64 s", "scatter": "float64 s s"}
 
     @property
     def squares(self) -> np.ndarray:

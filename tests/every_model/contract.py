@@ -26,7 +26,7 @@ from mlcore.cluster import (
     ProbabilisticClustering,
     SpectralClustering,
 )
-from mlcore.decomposition import CCA, PCA, KernelCCA, KernelPCA
+from mlcore.decomposition import CCA, PCA, KernelCCA, KernelPCA, NystroemPCA
 from mlcore.discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from mlcore.kernel_ridge import KernelRidge, KernelRidgeCV, NystroemRidge
 from mlcore.kernels import FisherVectors, TfidfTransformer
@@ -246,7 +246,7 @@ MODELS = {
         labels,
         kernel=False,
         endless_shape=(12_000, 3_000),
-        takes=(("n_components", None), ("solver", "lsqr")),
+        takes=(("n_components", None),),
     ),
     "QuadraticDiscriminantAnalysis": Entry(
         lambda: QuadraticDiscriminantAnalysis(reg_param=0.1),
@@ -341,7 +341,7 @@ MODELS = {
         takes=(("gamma", None), ("n_components", None), ("n_centers", None)),
     ),
     "KernelPCA-nystroem": Entry(
-        lambda: KernelPCA(3, kernel="rbf", method="nystroem", random_state=0),
+        lambda: NystroemPCA(3, kernel="rbf", random_state=0),
         nothing,
         endless={"n_centers": 1500},
         takes=(("gamma", None), ("n_components", None), ("n_centers", None)),

@@ -80,7 +80,6 @@ BAD_PARAMETERS = {
     "nu": (*NOT_POSITIVE, 1.5, INF),
     "positive": ("none such", 2, NAN),
     "power": (0, 3, 1.5, "1", None, True),
-    "power_iteration_normalizer": ("LU", "none", None, 3),
     "precisions_init": (-np.ones((2, 4)), np.full((2, 4, 4), NAN), "1", np.ones((9, 9))),
     "parameters": ((), "mean", None, 3, ("weights", "mixture"), ("means", 1)),
     "pooling": (-0.1, 1.1, NAN, INF, "1", None, True),

@@ -296,6 +296,11 @@ class CCA(OnePass, Transformer, Regressor, Model):
             state["_sums_"] = Scatter(*state["_sums_"])
         return super()._from_older_state(state)
 
+    def _check_loaded(self):
+        if self._sums_ is not None and self._sums_.mean.shape != self.origin_.shape:
+            raise ValueError("CCA has sums over other features than it has.")
+        super()._check_loaded()
+
     def _checked(self, X, y, sample_weight, *, reset, min_samples=1, check_finite=True):
         """Return the rows of positive weight, and True if `y` has one dimension."""
         if not reset:

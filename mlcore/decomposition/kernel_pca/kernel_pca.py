@@ -199,10 +199,10 @@ class KernelPCA(KernelProjection):
         if "method" in state:  # 0.2
             nystroem = state.pop("method") == "nystroem"
             if "center_indices_" in state or (nystroem and "eigenvalues_" not in state):
-                self.__class__ = NystroemPCA
                 state.pop("eigen_solver", None)
-            else:
-                state.pop("n_centers", None)
+                self.__class__ = NystroemPCA
+                return NystroemPCA._from_older_state(self, state)
+            state.pop("n_centers", None)
         return super()._from_older_state(state)
 
     def _settings(self):
