@@ -65,7 +65,6 @@ DEFAULTS = {
     "PCA.tol": "of the residuals of Lanczos over the largest variance; other solvers have none",
     "KernelPCA.tol": "of the residuals of Lanczos over the largest eigenvalue",
     "KernelPCA.max_iter": "of Lanczos, which ends long before",
-    "LinearDiscriminantAnalysis.solver": "every name gives the same answer",
     "LinearDiscriminantAnalysis.tol": "share of a feature's variance that others leave unexplained",
     "LogisticRegression.solver": "the one that suits the data",
     "LogisticRegression.max_iter": "no fit to real data is known that needs them",
