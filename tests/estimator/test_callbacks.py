@@ -23,8 +23,8 @@ from mlcore.cluster import (
     ProbabilisticClustering,
     SpectralClustering,
 )
-from mlcore.decomposition import PCA
-from mlcore.linear_model import KernelPerceptron, LogisticRegression, Perceptron
+from mlcore.decomposition import PCA, KernelPCA
+from mlcore.linear_model import LogisticRegression
 from mlcore.mixture import PLSA, BernoulliMixture, GaussianMixture
 from mlcore.svm import SVC, SVCCV, SVR, OneClassSVM
 
@@ -60,6 +60,7 @@ class Propagated(Recorder):
 MODELS = [
     AgglomerativeClustering(2),
     KernelKMeans(2, random_state=0),
+    KernelPCA(2, kernel="rbf", random_state=0),
     KMeans(2, random_state=0),
     KMedians(2, random_state=0),
     KMedoids(2, random_state=0),

@@ -17,6 +17,7 @@ from mlcore.decomposition.centered_gram import (
 from mlcore.decomposition.evidence import angle_bounds, gaps, is_complete, orthogonality, signs
 from mlcore.decomposition.kernel_pca.kernel_projection import KernelProjection, way_back
 from mlcore.decomposition.kernel_pca.nystroem_pca import NystroemPCA
+from mlcore.estimator.progress import CallbackSupport, Progress
 from mlcore.kernels.kernel import Kernel, differences, precision
 from mlcore.numerics.eigen import Eigenpairs, by_lapack, leading_eigenpairs
 from mlcore.runtime.memory import require_memory
@@ -26,7 +27,7 @@ _SINGLE = 2e-7  # tolerance down to which a search in float32 helps
 _SOLVERS = ("auto", "dense", "arpack", "randomized")
 
 
-class KernelPCA(KernelProjection):
+class KernelPCA(CallbackSupport, KernelProjection):
     r"""Project samples onto their principal components in the feature space of a kernel.
 
     With :math:`\hat K = H K H^\top`, :math:`H = I - 1 w^\top / W`, w the sample weights and W their
@@ -63,6 +64,11 @@ class KernelPCA(KernelProjection):
         is of the order of its square. A small matrix is decomposed to the rounding of float64.
     max_iter : int, default=1000
         Largest number of steps, of the search and of the iteration of `inverse_transform`.
+    verbose : bool or int, default=False
+        Print the steps of the search: True about once a second, 2 each.
+    callback : callable, optional
+        Called after each step as ``callback(step=, objective=, change=, seconds=)``: the objective
+        is the sum of the eigenvalues, the change the largest residual.
     random_state : None, int, Generator or RandomState, default=None
         Draws the first vectors of the search.
 
@@ -171,6 +177,8 @@ class KernelPCA(KernelProjection):
         remove_zero_eig: bool = False,
         tol: float = 1e-6,
         max_iter: int = 1000,
+        verbose: bool | int = False,
+        callback: Callable[..., Any] | None = None,
         random_state: Any = None,
     ) -> None:
         self.n_components = n_components
@@ -184,6 +192,8 @@ class KernelPCA(KernelProjection):
         self.remove_zero_eig = remove_zero_eig
         self.tol = tol
         self.max_iter = max_iter
+        self.verbose = verbose
+        self.callback = callback
         self.random_state = random_state
 
     def __new__(cls, *args: Any, **params: Any) -> Any:
@@ -206,7 +216,10 @@ class KernelPCA(KernelProjection):
         return super()._from_older_state(state)
 
     def _settings(self):
-        as_choice(self.eigen_solver, "eigen_solver", _SOLVERS, owner=type(self).__name__)
+        owner = type(self).__name__
+        as_choice(self.eigen_solver, "eigen_solver", _SOLVERS, owner=owner)
+        if self.verbose is not False or self.callback is not None:
+            Progress(self.verbose, self.callback, owner)  # which checks them
         return super()._settings()
 
     def _components(self, data, settings, rng, kept, n):
@@ -221,7 +234,10 @@ class KernelPCA(KernelProjection):
         )  # fmt: skip
         S = CenteredGram(data.kernel.rows(differences(used, data.origin), double=True), data.w)
         # Its leading eigenpairs, and warnings of what they hide.
-        pairs, solver = eigenpairs(S, k, self.eigen_solver, rng, self.tol, self.max_iter, owner)
+        with Progress(self.verbose, self.callback, owner, self) as progress:
+            pairs, solver = eigenpairs(
+                S, k, self.eigen_solver, rng, self.tol, self.max_iter, data.power, progress, owner
+            )
         largest = float(pairs.values[0])
         warn_if_indefinite(S, data.kernel, precision(used), largest, data.power, rng)
         warn_of_rounding(S.hidden(largest), owner)
@@ -255,20 +271,29 @@ def eigenpairs(
     rng: np.random.Generator,
     tol: float,
     max_iter: int,
+    power: int,
+    progress: Progress,
     owner: str,
 ) -> tuple[Eigenpairs, str]:
-    """Return k leading eigenpairs and how they were found, "lapack" or "lanczos"."""
+    """Return k leading eigenpairs and what has found them, "lapack" or "lanczos".
+
+    `progress` is told the sum of the eigenvalues for weights that are 2^power times those of S.
+    """
+
+    def report(step, total, residual):
+        progress.step(step, float(np.ldexp(total, power + S.power)), residual)
+
     if uses_lapack(S.n, k, solver):
-        return leading_eigenpairs(S, k, rng, tol=tol, solver="lapack"), "lapack"
+        return leading_eigenpairs(S, k, rng, tol=tol, report=report, solver="lapack"), "lapack"
     rough = S.rounded() if tol >= _SINGLE else None
-    found = leading_eigenpairs(S, k, rng, tol=tol, max_iter=max_iter, rough=rough)
-    if not found.converged:
+    pairs = leading_eigenpairs(S, k, rng, tol=tol, max_iter=max_iter, report=report, rough=rough)
+    if not pairs.converged:
         warn(
             "ConvergenceWarning",
             f"{owner} stopped after max_iter={max_iter} steps with a residual of "
-            f"{found.residuals.max():.1e}, above tol={tol:g}: raise max_iter or tol.",
+            f"{pairs.residuals.max():.1e}, above tol={tol:g}: raise max_iter or tol.",
         )
-    return found, "lanczos"
+    return pairs, "lanczos"
 
 
 def warn_if_indefinite(
