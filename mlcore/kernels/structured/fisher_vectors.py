@@ -11,7 +11,7 @@ from mlcore.checks import as_choice, as_real, as_weights
 from mlcore.checks.feature_names import check_column_names, column_names
 from mlcore.estimator.mixins import Transformer
 from mlcore.estimator.model import Model
-from mlcore.kernels.structured.mixture_scores import HasScores, ScoreTable
+from mlcore.kernels.structured.mixture_scores import HasScores
 from mlcore.kernels.structured.sets import Sets, are_sets
 from mlcore.runtime.memory import require_memory
 from mlcore.runtime.scratch import scratch_array
@@ -155,7 +155,7 @@ class FisherVectors(Transformer, Model):
             check_column_names(column_names(X), seen, type(mixture).__name__)
         mixture = copy.copy(mixture)
         vars(mixture).pop("feature_names_in_", None)  # it will see arrays
-        scores, whitening = self._scores(mixture, settings), None
+        scores, whitening = Scores(mixture, settings, self), None
         if self.information == "empirical":
             whitening = scores.whitening(sets, weight)
         self._set_fitted(
@@ -180,7 +180,7 @@ class FisherVectors(Transformer, Model):
         """
         settings = self._settings()
         sets, _ = self._sets(X, reset=False)
-        scores = self._scores(self.mixture_, settings)
+        scores = Scores(self.mixture_, settings, self)
         if self.whitening_ is None:
             return self._wrap(scores.vectors(sets, True), X)
         V = scores.vectors(sets, False)
@@ -209,11 +209,8 @@ class FisherVectors(Transformer, Model):
         norm = as_choice(self.norm, "norm", ("l2", None), owner=owner)
         return Settings(_PARTS if "all" in names else names, float(power), norm == "l2")
 
-    def _scores(self, mixture: Any, settings: "Settings") -> "Scores":
-        return Scores(mixture, mixture._score_table(), settings, self)
-
     def _n_out(self):
-        return self._scores(self.mixture_, self._settings()).size
+        return Scores(self.mixture_, self._settings(), self).size
 
     # ---- samples
 
@@ -281,7 +278,6 @@ class Scores:
     Parameters
     ----------
     mixture : HasScores
-    table : ScoreTable
     settings : Settings
     model : FisherVectors
         Named in messages.
@@ -294,8 +290,9 @@ class Scores:
         Their number.
     """
 
-    def __init__(self, mixture: Any, table: ScoreTable, settings: Settings, model: Any) -> None:
-        self.mixture, self.table, self.settings = mixture, table, settings
+    def __init__(self, mixture: Any, settings: Settings, model: FisherVectors) -> None:
+        self.mixture, self.settings = mixture, settings
+        self.table = table = mixture._score_table()
         self.owner = type(model).__name__
         scales = {"each": _ext.SCALES, "one": _ext.ONE_SCALE, "none": 0}[table.scales]
         flags = dict(zip(_PARTS, (_ext.WEIGHTS, _ext.MEANS, scales), strict=True))
