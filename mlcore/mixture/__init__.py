@@ -4,7 +4,6 @@ from mlcore.mixture.discrete.bernoulli import BernoulliMixture
 from mlcore.mixture.discrete.binomial import BinomialMixture
 from mlcore.mixture.discrete.categorical import CategoricalMixture
 from mlcore.mixture.discrete.multinomial import MultinomialMixture
-from mlcore.mixture.gaussian.e_step import Statistics
 from mlcore.mixture.gaussian.gaussian_mixture import GaussianMixture
 from mlcore.mixture.gaussian.selection import MixtureSelection, select_mixture
 from mlcore.mixture.plsa.plsa import PLSA
@@ -17,7 +16,6 @@ __all__ = [
     "PLSA",
     "MixtureSelection",
     "MultinomialMixture",
-    "Statistics",
     "select_mixture",
 ]
 

@@ -69,7 +69,6 @@ OF_NO_RESULT = {  # what users subclass or annotate with, and parts of the resul
     "Picture",
     "PrincipalAngles",
     "RowSums",
-    "Statistics",
 }
 
 

@@ -13,7 +13,8 @@ from mlcore.estimator.model import ConvergenceWarning
 from mlcore.mixture import GaussianMixture, em
 from mlcore.mixture.components import Components
 from mlcore.mixture.gaussian.components import GaussianComponents
-from mlcore.mixture.gaussian.e_step import Parameters
+from mlcore.mixture.gaussian.parameters import Parameters
+from mlcore.model import ConvergenceWarning
 
 KINDS = ("full", "tied", "diag", "spherical")
 kinds = pytest.mark.parametrize("kind", KINDS)

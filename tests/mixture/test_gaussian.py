@@ -18,6 +18,7 @@ from threadpoolctl import threadpool_limits
 
 from mlcore._ext.mixture.gaussian import lloyd_pass
 from mlcore.mixture import GaussianMixture
+from mlcore.mixture.gaussian.covariance_types.families import TYPES
 from mlcore.mixture.gaussian.e_step import Rows
 from mlcore.row_sums import RowSums
 
@@ -194,7 +195,7 @@ def test_components_are_left_out_only_where_they_do_not_count(kind, apart):
     far = model.means_.copy()
     far[1] += np.linspace(3, 4, 9) * X.std(axis=0)
     model = GaussianMixture.from_parameters(model.weights_, far, model.covariances_, kind)
-    rows = Rows(X, None, kind, model.origin_)
+    rows = Rows(X, None, TYPES[kind], model.origin_)
     log_joint = peer_densities(model, X)
     r = np.exp(log_joint - logsumexp(log_joint, axis=1, keepdims=True))
     for _ in range(3):  # the likeliest components, by which the work is saved, are known after one
@@ -214,7 +215,7 @@ def test_moments_are_the_sums_of_their_definition(kind, d, dtype):
     X = (X + 5).astype(dtype)
     weight = np.random.default_rng(d).uniform(0.5, 2, len(X)).astype(dtype).astype(np.float64)
     model = quietly(GaussianMixture(max_iter=1, tol=0, **start(X, kind, 6)), X)
-    found = Rows(X, weight, kind, X.mean(axis=0)).statistics(
+    found = Rows(X, weight, TYPES[kind], X.mean(axis=0)).statistics(
         model._fitted_components().parameters(model)
     )
     X = X.astype(np.float64)

@@ -11,8 +11,9 @@ from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 
 from mlcore.mixture import GaussianMixture
+from mlcore.mixture.gaussian.covariance_types.families import TYPES
+from mlcore.mixture.gaussian.data_scale import location_and_variances
 from mlcore.mixture.gaussian.e_step import Rows
-from mlcore.mixture.gaussian.initialization import location_and_variances
 
 
 def mixture(n, d, k, kind):
@@ -51,7 +52,7 @@ def test_sums_whatever_the_labels_in_a_block(kind, n, d, k):
     )
     density = logsumexp(log_joint, axis=1)
     r = np.exp(log_joint - density[:, None])
-    rows = Rows(X, None, kind, model.origin_)
+    rows = Rows(X, None, TYPES[kind], model.origin_)
     for _ in range(2):  # the likeliest components, by which the work is saved, are known after one
         found = rows.statistics(model._fitted_components().parameters(model))
         assert_allclose(found.log_likelihood, density.sum(), rtol=1e-11)
@@ -111,7 +112,7 @@ def test_the_scatter_of_tied_covariances_is_that_of_all_rows(dtype):
     origin, weight = X.mean(axis=0), rng.random(3000)
     away = X.astype(np.float64) - origin
     for w in (None, weight):
-        rows = Rows(X, w, "tied", origin)
+        rows = Rows(X, w, TYPES["tied"], origin)
         expected = (away if w is None else away * w[:, None]).T @ away
         atol = 1e-12 * np.abs(expected).max()
-        assert_allclose(rows._scatter_about_origin(), expected, rtol=1e-10, atol=atol)
+        assert_allclose(rows.scatter_about_origin(), expected, rtol=1e-10, atol=atol)

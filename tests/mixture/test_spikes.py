@@ -13,6 +13,7 @@ import mlcore
 from mlcore.blocks import fit_blocks, row_blocks
 from mlcore.estimator.model import ConvergenceWarning
 from mlcore.mixture import GaussianMixture, select_mixture
+from mlcore.mixture.gaussian.covariance_types.families import TYPES
 from mlcore.mixture.gaussian.e_step import Rows
 from mlcore.mixture.gaussian.spikes import Ties, tied_values, with_earlier
 
@@ -244,7 +245,7 @@ def test_ties_of_new_and_earlier_rows_add_up(weighted):
     if weighted:
         weight = np.linspace(1, 2, 20)
     w = np.ones(20) if weight is None else weight
-    rows = Rows(X, weight, "full", origin)
+    rows = Rows(X, weight, TYPES["full"], origin)
     known = Ties(np.array([[0.0, 1.0], [2.0, 3.0], [9.0, 9.0]]), np.array([0.1, 0.2, 0.3]))
     ties = with_earlier(tied_values(X, weight, origin, 0), rows, known, 0.25)
     assert_array_equal(ties.value, [[0, 1], [2, 3], [9, 9], [4, 5]])

@@ -5,35 +5,27 @@ import numpy as np
 from mlcore.mixture.components import Components
 from mlcore.mixture.em import Run
 from mlcore.mixture.gaussian import initialization
-from mlcore.mixture.gaussian.covariances import (
-    DOUBLE,
-    SINGLE,
-    expected,
-    flat_directions,
-    lost,
-    maximized,
-    n_parameters,
-    precisions,
-)
-from mlcore.mixture.gaussian.data_scale import DataScale
-from mlcore.mixture.gaussian.e_step import Parameters, Rows, rounding
+from mlcore.mixture.gaussian.covariance_types.covariance_type import CovarianceType
+from mlcore.mixture.gaussian.e_step import Rows, rounding
 from mlcore.mixture.gaussian.incomplete_rows import IncompleteRows
+from mlcore.mixture.gaussian.parameters import DataScale, Parameters
 from mlcore.mixture.gaussian.spikes import Ties, no_spikes, spikes_among, tied_values, with_earlier
 from mlcore.mixture.seeds import drawn
 
-KINDS = ("full", "tied", "diag", "spherical")
 _START_STEPS = 2  # of EM from each clustering of some rows, to tell the best
 _NARROW, _WIDE = 1e-12, 1e12  # deviations whose squares float32 holds
+# How far a mean may move in a step, in deviations squared, before its moments about the old mean
+# have lost digits that count.
+_SINGLE, _DOUBLE = 1e-5 * 2.0**24, 1e-9 * 2.0**53
 
 
 class GaussianComponents(Components):
-    """Gaussians, of the covariances that `kind` allows.
+    """Gaussians, whose covariances are of one family.
 
     Parameters
     ----------
     n_components : int
-    kind : {"full", "tied", "diag", "spherical"}
-        The covariance type.
+    family : CovarianceType
     reg_covar : float or None
         Added to variances; None: a floor relative to those of the data.
     scale : DataScale
@@ -48,14 +40,14 @@ class GaussianComponents(Components):
     def __init__(
         self,
         n_components: int,
-        kind: str,
+        family: CovarianceType,
         reg_covar: float | None,
         scale: DataScale,
         init_params: str,
         missing: bool,
         owner: str,
     ) -> None:
-        self.n_components, self.kind, self.reg_covar = n_components, kind, reg_covar
+        self.n_components, self.family, self.reg_covar = n_components, family, reg_covar
         self.scale, self._init_params = scale, init_params
         self._missing, self._owner = missing, owner
 
@@ -66,13 +58,13 @@ class GaussianComponents(Components):
         deviations = np.sqrt(variances[variances > 0])
         if X.dtype == np.float32 and not ((deviations > _NARROW) & (deviations < _WIDE)).all():
             X = X.astype(np.float64)
-        return Rows(X, weight, self.kind, self.scale.origin)
+        return Rows(X, weight, self.family, self.scale.origin)
 
     def _incomplete_rows(self, X, weight):
-        if self.kind != "diag":
+        if not self.family.takes_missing:
             raise ValueError(
                 f"{self._owner}: X has missing values, but the fit had covariance_type="
-                f"{self.kind!r}: only 'diag' can leave them out."
+                f"{self.family.name!r}: only 'diag' can leave them out."
             )
         return IncompleteRows(X, weight, self.reg_covar or 0.0)
 
@@ -80,58 +72,61 @@ class GaussianComponents(Components):
         weights, means, shapes = start_values
         if rng is None:
             return Parameters(weights, means, *shapes)
-        found = self._drawn(em, rng, means, number % 2 == 1)
-        weights = found.weights if weights is None else weights
-        means = found.means if means is None else means
-        return Parameters(weights, means, *(found[2:] if shapes is None else shapes))
+        drawn_start = self._drawn(em, rng, means, number % 2 == 1)
+        weights = drawn_start.weights if weights is None else weights
+        means = drawn_start.means if means is None else means
+        return Parameters(weights, means, *(drawn_start[2:] if shapes is None else shapes))
 
     def _drawn(self, em, rng, means, rotated):
         """Return parameters drawn from clusters of a sample of rows, or from rows at random."""
-        k, kind, scale, rows = self.n_components, self.kind, self.scale, em.rows
-        known, weight = initialization.sampled(
+        k, scale, rows = self.n_components, self.scale, em.rows
+        values, weight = initialization.sampled(
             rows.X, rows.weight, k, scale.variances, rng, scale.origin
         )
-        missing = np.isnan(known)
-        X = np.where(missing, scale.origin, known)
+        missing = np.isnan(values)
+        X = np.where(missing, scale.origin, values)
+        # Clusterings of the sample: labels, None where each seed counts as one row, and seeds.
         if means is not None:
             weight_of_all = np.r_[weight, np.zeros(k)]
-            Z = initialization.whitened(np.vstack([X, means]), weight_of_all, kind)
-            found = [(initialization.nearest_labels(Z[:-k], Z[-k:]), means)]
+            Z = initialization.whitened(np.vstack([X, means]), weight_of_all, self.family)
+            clusterings = [(initialization.nearest_labels(Z[:-k], Z[-k:]), means)]
         elif self._init_params in ("random", "random_from_data"):
-            found = [(None, X[drawn(weight, rng.random(k))])]
+            clusterings = [(None, X[drawn(weight, rng.random(k))])]
         else:
-            Z = initialization.whitened(X, weight, kind, rotated=rotated)
+            Z = initialization.whitened(X, weight, self.family, rotated=rotated)
             if self._init_params == "kmeans":
                 labels, places = initialization.best_k_means_labels(Z, weight, k, rng)
-                found = [(labels, X[places])]
+                clusterings = [(labels, X[places])]
             else:
-                found = initialization.clusterings(X, Z, weight, k, scale.variances, rng)
+                clusterings = initialization.clusterings(X, Z, weight, k, scale.variances, rng)
+        # The best after a few steps of EM on the sample.
         runs = []
-        for labels, seeds in found:
-            sums = initialization.cluster_statistics(kind, X, weight, labels, seeds, scale, missing)
+        for labels, seeds in clusterings:
+            sums = initialization.cluster_statistics(
+                self.family, X, weight, labels, seeds, scale, missing
+            )
             runs.append(Run(self.maximize(sums, Parameters(None, seeds, None, None))[0]))
-        some = self.rows(known, weight)
-        some.merged = True
-        return em.over(some).best(runs, _START_STEPS - 1).following
+        sample = self.rows(values, weight)
+        sample.merged = True
+        return em.over(sample).best(runs, _START_STEPS - 1).following
 
     def statistics(self, rows, parameters):
         return rows.statistics(parameters)
 
     def maximize(self, statistics, parameters):
-        origin, variances = self.scale
-        return maximized(self.kind, statistics, parameters, origin, variances, self.reg_covar)
+        return self.family.maximize(statistics, parameters, self.scale, self.reg_covar)
 
     def step(self, rows, parameters):
         """Take a step in float32 where it is exact enough; repeat it where means moved too far."""
         statistics = rows.statistics(parameters)
         objective = statistics.log_likelihood / rows.total
         new, collapsed = self.maximize(statistics, parameters)
-        kind = self.kind
-        poor = not rows.in_single(new) or lost(statistics, new, kind, SINGLE)
+        lost = self.family.lost
+        poor = not rows.in_single(new) or lost(statistics, new, _SINGLE)
         if rows.in_single(parameters) and poor:
             statistics = rows.statistics(parameters, exact=True)
             new, collapsed = self.maximize(statistics, parameters)
-        if lost(statistics, new, kind, DOUBLE):
+        if lost(statistics, new, _DOUBLE):
             statistics = rows.statistics(parameters, exact=True, centres=new.means)
             about = parameters._replace(means=new.means)
             new, collapsed = self.maximize(statistics, about)
@@ -151,7 +146,7 @@ class GaussianComponents(Components):
         return rows.statistics(parameters, exact=True).log_likelihood / rows.total
 
     def rounding(self, parameters, objective, n):
-        return rounding(self.kind, parameters, self.scale.origin, objective, n)
+        return rounding(self.family, parameters, self.scale.origin, objective, n)
 
     def ties(self, rows, known=None, share=1.0):
         origin, power = self.scale.origin, self.weight_power
@@ -160,11 +155,11 @@ class GaussianComponents(Components):
 
     def spikes(self, ties, parameters, shrunk, mass):
         origin = self.scale.origin
-        return spikes_among(shrunk, parameters, self.kind, origin, Ties(*ties), mass)
+        return spikes_among(shrunk, parameters, self.family, origin, Ties(*ties), mass)
 
     def of_ties(self, parameters, spikes):
         d = len(self.scale.origin)
-        flat = flat_directions(self.kind, parameters, self.scale.variances, self.reg_covar)
+        flat = self.family.flat_directions(parameters, self.scale.variances, self.reg_covar)
         spikes = no_spikes(d) if spikes is None else spikes
         return {"_spikes_": spikes._asdict(), "flat_directions_": flat}
 
@@ -182,20 +177,19 @@ class GaussianComponents(Components):
         seeds = rows.X[places].astype(np.float64)
         seeds = np.where(np.isnan(seeds), self.scale.origin, seeds)
         means[collapsed] = seeds
-        if self.kind != "tied":
-            fresh = initialization.single_row_statistics(self.kind, seeds, self.scale)
+        if not self.family.shared:
+            fresh = initialization.single_row_statistics(self.family, seeds, self.scale)
             new = self.maximize(fresh, Parameters(None, seeds, None, None))[0]
             sigma[collapsed], factors[collapsed] = new.covariances, new.factors
         return Parameters(initialization.with_room(weights, collapsed), means, sigma, factors)
 
     def reorder(self, parameters, order):
         weights, means, sigma, factors = parameters
-        if self.kind != "tied":
-            sigma, factors = sigma[order], factors[order]
+        sigma, factors = (self.family.reorder(values, order) for values in (sigma, factors))
         return Parameters(weights[order], means[order], sigma, factors)
 
     def expected(self, parameters, total_weight):
-        return expected(self.kind, parameters, self.scale.origin, self.reg_covar or 0.0)
+        return self.family.expected(parameters, self.scale.origin, self.reg_covar or 0.0)
 
     def attributes(self, parameters):
         weights, means, sigma, factors = parameters
@@ -203,8 +197,8 @@ class GaussianComponents(Components):
             "weights_": weights,
             "means_": means,
             "covariances_": sigma,
-            "covariance_type_": self.kind,
-            "precisions_": precisions(self.kind, factors),
+            "covariance_type_": self.family.name,
+            "precisions_": self.family.precisions(factors),
             "precisions_cholesky_": factors,
             "origin_": self.scale.origin,
             "data_variances_": self.scale.variances,
@@ -218,9 +212,9 @@ class GaussianComponents(Components):
         if self._missing and np.isnan(X).any():
             rows = self._incomplete_rows(X, None)
         else:
-            rows = Rows(X, None, self.kind, self.scale.origin)
+            rows = Rows(X, None, self.family, self.scale.origin)
         return rows.densities(parameters, with_proba=with_proba)
 
     def n_parameters(self):
         k, d = self.n_components, len(self.scale.origin)
-        return k - 1 + k * d + n_parameters(self.kind, k, d)
+        return k - 1 + k * d + self.family.n_parameters(k, d)

@@ -1,19 +1,14 @@
 """Origin and variances of the data, to which moments and least covariances refer."""
 
-from typing import NamedTuple
-
 import numpy as np
 
-from mlcore.mixture.gaussian.initialization import location_and_variances
+from mlcore._ext.gaussian import ROWS, column_sums
+from mlcore.mixture.gaussian.parameters import DataScale
+from mlcore.threads import effective_threads, items_per_call
 
+_PIECE = 4096  # rows of a block
+_OPERATIONS_OF_A_VALUE = 4
 _SMALLEST, _LARGEST = 1e-280, 1e280  # variances whose products with counts are still normal numbers
-
-
-class DataScale(NamedTuple):
-    """A point near the data, and the data's variances."""
-
-    origin: np.ndarray  # (n_features,) of the type of the data: moments are taken about it
-    variances: np.ndarray  # (n_features,) float64
 
 
 def data_scale(X: np.ndarray, weight: np.ndarray | None, owner: str) -> DataScale:
@@ -40,3 +35,44 @@ def data_scale(X: np.ndarray, weight: np.ndarray | None, owner: str) -> DataScal
             "covariance is degenerate: rescale X."
         )
     return DataScale(location.astype(X.dtype), variances)
+
+
+def location_and_variances(X: np.ndarray, weight) -> tuple[np.ndarray, np.ndarray]:
+    """Weighted means and variances of the columns, float64; a constant column has exactly 0.
+
+    NaN are left out; a column of NaN alone gives NaN.
+    """
+    head = X[:_PIECE].astype(np.float64)
+    same = (head == head[0]).all(axis=0)
+    pivot = np.where(same, head[0], head.mean(axis=0))
+    n, d = X.shape
+    given = np.empty(0) if weight is None else weight
+    total = float(n) if weight is None else weight.sum()
+    sums = np.zeros((2, d))
+    step = items_per_call(_OPERATIONS_OF_A_VALUE * d * ROWS) * ROWS
+    for lo in range(0, n, step):
+        rows = X[lo : lo + step]
+        parts = np.zeros((-(-len(rows) // ROWS), 2, d))
+        column_sums(rows, given[lo : lo + step], pivot, parts, effective_threads(rows.size))
+        sums += parts.sum(axis=0)
+    first, second = sums
+    if np.isnan(first).any() and np.isnan(X).any():
+        return _location_and_variances_of_known(X, weight)
+    mean = first / total
+    return pivot + mean, np.maximum(second / total - mean**2, 0.0)
+
+
+def _location_and_variances_of_known(X, weight):
+    d = X.shape[1]
+    given = ~np.isnan(X)
+    pivot = X[given.argmax(axis=0), np.arange(d)].astype(np.float64)
+    total, first, second = np.zeros(d), np.zeros(d), np.zeros(d)
+    for lo in range(0, len(X), _PIECE):
+        present = given[lo : lo + _PIECE]
+        rows = np.where(present, X[lo : lo + _PIECE] - pivot, 0.0)
+        w = np.ones(len(rows)) if weight is None else weight[lo : lo + _PIECE]
+        total += w @ present
+        first += w @ rows
+        second += w @ rows**2
+    mean = first / np.where(total > 0, total, 1.0)
+    return pivot + mean, np.maximum(second / np.where(total > 0, total, 1.0) - mean**2, 0.0)

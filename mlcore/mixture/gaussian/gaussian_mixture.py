@@ -5,21 +5,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from mlcore.checks import as_choice, as_random_state, as_real
+from mlcore.checks import as_random_state, as_real
 from mlcore.kernels.structured.mixture_scores import HasScores, ScoreTable
 from mlcore.mixture import start_values
-from mlcore.mixture.gaussian.components import KINDS, GaussianComponents
-from mlcore.mixture.gaussian.covariances import (
-    correlated,
-    from_covariances,
-    from_precisions,
-    matrices,
-    not_positive,
-    total_variances,
-    variances,
-)
-from mlcore.mixture.gaussian.data_scale import DataScale, data_scale
-from mlcore.mixture.gaussian.e_step import Parameters
+from mlcore.mixture.gaussian.components import GaussianComponents
+from mlcore.mixture.gaussian.covariance_types.families import as_covariance_type
+from mlcore.mixture.gaussian.data_scale import data_scale
+from mlcore.mixture.gaussian.parameters import DataScale, Parameters
 from mlcore.mixture.gaussian.spikes import Spikes, no_spikes
 from mlcore.mixture.missing import TakesMissing
 from mlcore.mixture.mixture import Mixture
@@ -222,18 +214,18 @@ class GaussianMixture(TakesMissing, HasScores, Mixture):
             If the shapes do not agree, weights are no probabilities, or a covariance is not
             symmetric and positive definite.
         """
-        kind = as_choice(covariance_type, "covariance_type", KINDS, owner=cls.__name__)
+        family = as_covariance_type(covariance_type, cls.__name__)
         means = start_values.means(means, "means")
         k, d = means.shape
         weights = start_values.weights(weights, "weights", k)
-        sigma = matrices(covariances, "covariances", kind, k, d)
-        factors = from_covariances(kind, sigma)
+        sigma = family.checked(covariances, "covariances", k, d)
+        factors = family.factors_of(sigma)
         if factors is None:
-            raise not_positive("covariances", kind)
+            raise family.not_positive("covariances")
         origin = weights @ means
-        total_variances = weights @ (variances(kind, sigma, k, d) + (means - origin) ** 2)
-        model = cls(n_components=k, covariance_type=kind)
-        components = model._of_scale(k, kind, DataScale(origin, total_variances))
+        total_variances = weights @ (family.variances(sigma, k, d) + (means - origin) ** 2)
+        model = cls(n_components=k, covariance_type=family.name)
+        components = model._of_scale(k, family, DataScale(origin, total_variances))
         parameters = Parameters(weights, means, sigma, factors)
         model._set_unfitted(means, components, parameters, total_weight=1.0)
         return model
@@ -258,8 +250,10 @@ class GaussianMixture(TakesMissing, HasScores, Mixture):
         k, d = self.means_.shape
         counts = rng.multinomial(n, self.weights_ / self.weights_.sum())
         labels = np.repeat(np.arange(k), counts)
-        X = rng.normal(size=(n, d))
-        X = correlated(self.covariance_type_, self.precisions_cholesky_, X, counts)
+        X, family, stop = rng.normal(size=(n, d)), as_covariance_type(self.covariance_type_), 0
+        for j, count in enumerate(counts):
+            own, stop = slice(stop, stop + count), stop + count
+            X[own] = family.correlated(X[own], family.factor(self.precisions_cholesky_, j))
         X += self.means_[labels]
         return X.astype(self.origin_.dtype), labels
 
@@ -281,8 +275,9 @@ class GaussianMixture(TakesMissing, HasScores, Mixture):
         self._check_fitted()
         self._require_alike(statistics)
         if self.n_iter_ == 0 and "_drawn_" in vars(self):
-            sums = statistics, self.means_, self.origin_
-            self._update_state({"data_variances_": total_variances(self.covariance_type_, *sums)})
+            family = as_covariance_type(self.covariance_type_)
+            variances = family.total_variances(statistics, self.means_, self.origin_)
+            self._update_state({"data_variances_": variances})
         return super().update(statistics)
 
     @property
@@ -305,17 +300,16 @@ class GaussianMixture(TakesMissing, HasScores, Mixture):
         state = vars(self)
         if "means_" not in state:
             return
-        k, d = self.means_.shape
-        shapes = {"full": (k, d, d), "tied": (d, d), "diag": (k, d), "spherical": (k,)}
+        shape = as_covariance_type(self.covariance_type_).shape(*self.means_.shape)
         for name in ("covariances_", "precisions_", "precisions_cholesky_"):
-            if name in state and state[name].shape != shapes[self.covariance_type_]:
+            if name in state and state[name].shape != shape:
                 raise ValueError(f"{name} are not of the kind {self.covariance_type_!r}.")
 
     def _check_options(self):
         progress = super()._check_options()
         owner = type(self).__name__
-        as_choice(self.covariance_type, "covariance_type", KINDS, owner=owner)
-        if self.missing == "ignore" and self.covariance_type != "diag":
+        family = as_covariance_type(self.covariance_type, owner)
+        if self.missing == "ignore" and not family.takes_missing:
             raise ValueError(
                 f"{owner}: missing='ignore' needs covariance_type='diag', but covariance_type="
                 f"{self.covariance_type!r}: choose 'diag', or fill in what is missing."
@@ -328,22 +322,23 @@ class GaussianMixture(TakesMissing, HasScores, Mixture):
         return self.origin_
 
     def _enough(self, n_features):
-        matrices = self.covariance_type in ("full", "tied")
-        return max(super()._enough(n_features), 2 * n_features if matrices else 0)
+        family = as_covariance_type(self.covariance_type)
+        return max(super()._enough(n_features), family.rows_of_a_component(n_features))
 
     def _components(self, X, weight):
         scale = data_scale(X, weight, type(self).__name__)
-        return self._of_scale(int(self.n_components), self.covariance_type, scale)
+        family = as_covariance_type(self.covariance_type)
+        return self._of_scale(int(self.n_components), family, scale)
 
     def _fitted_components(self):
         scale = DataScale(self.origin_, self.data_variances_)
-        return self._of_scale(len(self.weights_), self.covariance_type_, scale)
+        return self._of_scale(len(self.weights_), as_covariance_type(self.covariance_type_), scale)
 
-    def _of_scale(self, n_components, kind, scale):
+    def _of_scale(self, n_components, family, scale):
         reg_covar = None if self.reg_covar is None else float(self.reg_covar)
         return GaussianComponents(
             n_components,
-            kind,
+            family,
             reg_covar,
             scale,
             self.init_params,
@@ -353,17 +348,18 @@ class GaussianMixture(TakesMissing, HasScores, Mixture):
 
     def _start_values(self, n_features):
         """Weights, means, and covariances with factors, as far as they are given."""
-        owner, k, kind = type(self).__name__, int(self.n_components), self.covariance_type
+        owner, k = type(self).__name__, int(self.n_components)
         weights = means = shapes = None
         if self.weights_init is not None:
             weights = start_values.weights(self.weights_init, "weights_init", k, owner)
         if self.means_init is not None:
             means = start_values.means(self.means_init, "means_init", (k, n_features), owner)
         if self.precisions_init is not None:
-            values = matrices(self.precisions_init, "precisions_init", kind, k, n_features, owner)
-            shapes = from_precisions(kind, values)
+            family = as_covariance_type(self.covariance_type)
+            values = family.checked(self.precisions_init, "precisions_init", k, n_features, owner)
+            shapes = family.from_precisions(values)
             if shapes is None:
-                raise not_positive("precisions_init", kind, owner)
+                raise family.not_positive("precisions_init", owner)
         return weights, means, shapes
 
     def _may_continue(self, components):
@@ -373,15 +369,15 @@ class GaussianMixture(TakesMissing, HasScores, Mixture):
     # ---- what FisherVectors asks for
 
     def _require_scores(self):
-        kind = getattr(self, "covariance_type_", self.covariance_type)
-        if kind not in ("diag", "spherical"):
+        name = getattr(self, "covariance_type_", self.covariance_type)
+        if as_covariance_type(name).score_scales is None:
             raise ValueError(
-                f"{type(self).__name__}: covariance_type={kind!r} has no scores by feature: choose "
+                f"{type(self).__name__}: covariance_type={name!r} has no scores by feature: choose "
                 "'diag' or 'spherical'."
             )
 
     def _score_table(self):
         k, d = self.means_.shape
         factors = np.broadcast_to(self.precisions_cholesky_.reshape(k, -1), (k, d))
-        scales = "each" if self.covariance_type_ == "diag" else "one"
+        scales = as_covariance_type(self.covariance_type_).score_scales
         return ScoreTable(self.means_, np.ascontiguousarray(factors), scales)

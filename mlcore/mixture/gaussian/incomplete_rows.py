@@ -9,15 +9,15 @@ feature that no row of a component has keeps its mean and variance there.
 
 import numpy as np
 
-from mlcore.mixture.gaussian.e_step import Parameters, Statistics
-from mlcore.runtime.memory import require_memory
+from mlcore.checks import require_memory
+from mlcore.mixture.gaussian.parameters import Parameters, Statistics
 
 _BLOCK_VALUES = 1 << 17
 _LOG_2_PI = np.log(2 * np.pi)
 
 
 class IncompleteRows:
-    """As `gaussian_e_step.Rows`, with NaN for what is missing; sums in float64.
+    """As `e_step.Rows`, with NaN for what is missing; sums in float64.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class IncompleteRows:
     def __init__(self, X, weight, added):
         self.X, self.weight, self._added = X, weight, added
         self.total = float(len(X) if weight is None else weight.sum())
-        self.merged = False  # as of `gaussian_e_step.Rows`
+        self.merged = False  # as of `e_step.Rows`
 
     def in_single(self, parameters: Parameters) -> bool:
         """Return False: sums are in float64."""

@@ -6,10 +6,11 @@ run takes them from the clusters of the first, and where the two differ, a third
 
 import numpy as np
 
-from mlcore._ext.mixture.gaussian import ROWS, column_sums, lloyd_pass
-from mlcore.mixture.gaussian.e_step import Statistics
+from mlcore._ext.gaussian import lloyd_pass
+from mlcore.mixture.gaussian.covariance_types.covariance_type import CovarianceType
+from mlcore.mixture.gaussian.parameters import Clusters, DataScale, Statistics, sums_by_label
 from mlcore.mixture.seeds import distinct, drawn, far_rows
-from mlcore.runtime.threads import effective_threads, items_per_call, pieces
+from mlcore.threads import pieces
 
 _ROWS_PER_COMPONENT = 100
 _LEAST_ROWS = 2048
@@ -20,49 +21,7 @@ _CLUSTERINGS = 3  # of some rows, that starts are compared among
 _SETTLED = 0.01  # part of the weight whose labels may still change when k-means ends
 _ALIKE = 0.98  # part of the weight on which equal clusterings agree
 _LEAST_WITHIN = 1e-4  # of the variance of all rows
-_PIECE = 4096
-_OPERATIONS_OF_A_VALUE = 4  # of the rows, or of their distances from centres
-
-
-def location_and_variances(X: np.ndarray, weight) -> tuple[np.ndarray, np.ndarray]:
-    """Weighted means and variances of the columns, float64; a constant column has exactly 0.
-
-    NaN are left out; a column of NaN alone gives NaN.
-    """
-    head = X[:_PIECE].astype(np.float64)
-    same = (head == head[0]).all(axis=0)
-    pivot = np.where(same, head[0], head.mean(axis=0))
-    n, d = X.shape
-    given = np.empty(0) if weight is None else weight
-    total = float(n) if weight is None else weight.sum()
-    sums = np.zeros((2, d))
-    step = items_per_call(_OPERATIONS_OF_A_VALUE * d * ROWS) * ROWS
-    for lo in range(0, n, step):
-        rows = X[lo : lo + step]
-        parts = np.zeros((-(-len(rows) // ROWS), 2, d))
-        column_sums(rows, given[lo : lo + step], pivot, parts, effective_threads(rows.size))
-        sums += parts.sum(axis=0)
-    first, second = sums
-    if np.isnan(first).any() and np.isnan(X).any():
-        return _location_and_variances_of_known(X, weight)
-    mean = first / total
-    return pivot + mean, np.maximum(second / total - mean**2, 0.0)
-
-
-def _location_and_variances_of_known(X, weight):
-    d = X.shape[1]
-    known = ~np.isnan(X)
-    pivot = X[known.argmax(axis=0), np.arange(d)].astype(np.float64)
-    total, first, second = np.zeros(d), np.zeros(d), np.zeros(d)
-    for lo in range(0, len(X), _PIECE):
-        present = known[lo : lo + _PIECE]
-        rows = np.where(present, X[lo : lo + _PIECE] - pivot, 0.0)
-        w = np.ones(len(rows)) if weight is None else weight[lo : lo + _PIECE]
-        total += w @ present
-        first += w @ rows
-        second += w @ rows**2
-    mean = first / np.where(total > 0, total, 1.0)
-    return pivot + mean, np.maximum(second / np.where(total > 0, total, 1.0) - mean**2, 0.0)
+_OPERATIONS_OF_A_VALUE = 4  # of the rows' distances from centres
 
 
 def sampled(X: np.ndarray, weight, n_components: int, variances, rng, origin) -> tuple:
@@ -79,10 +38,10 @@ def sampled(X: np.ndarray, weight, n_components: int, variances, rng, origin) ->
     return X[places].astype(np.float64), w
 
 
-def whitened(rows, weight, kind: str, *, rotated: bool = False) -> np.ndarray:
-    """Return the rows with features of unit variance; for spherical covariances, one unit for all.
+def whitened(rows, weight, family: CovarianceType, *, rotated: bool = False) -> np.ndarray:
+    """Return the rows with features of unit variance; or one unit for all, if the family asks.
 
-    Covariances of the type `kind` do not depend on these units. Full and tied ones
+    Covariances of the family do not depend on these units. Full and tied ones
     may be `rotated` too: uncorrelated, where there are rows enough to know (else all would be
     equally far from each other). That finds narrow clusters side by side, but with many features
     it makes noise as large as the distances between clusters. Features without variance are
@@ -93,11 +52,12 @@ def whitened(rows, weight, kind: str, *, rotated: bool = False) -> np.ndarray:
     deviation = np.sqrt(w @ Z**2)
     Z = Z[:, deviation > 0]
     deviation = deviation[deviation > 0]
-    if kind == "spherical" or not len(deviation):
+    if not family.any_unit or not len(deviation):
         return Z / (deviation.max() if len(deviation) else 1.0)
     Z = Z / deviation
     n_distinct = 1 + int((np.diff(Z, axis=0) != 0).any(axis=1).sum())  # equal rows are neighbours
-    if not rotated or kind == "diag" or n_distinct < _ROWS_PER_DIRECTION * Z.shape[1]:
+    few = n_distinct < _ROWS_PER_DIRECTION * Z.shape[1]
+    if not rotated or not family.any_rotation or few:
         return Z
     values, vectors = np.linalg.eigh((Z * w[:, None]).T @ Z)
     kept = values > 1e-3 * values[-1]
@@ -113,7 +73,7 @@ def best_k_means_labels(Z: np.ndarray, weight: np.ndarray, n_components: int, rn
 def _within(Z, weight, labels, k: int) -> float:
     """Return the sum of squares within clusters, up to that of all rows about their mean."""
     mass = np.maximum(np.bincount(labels, weight, k), np.finfo(np.float64).tiny)
-    return -float((_sums_by_label(labels, Z * weight[:, None], k) ** 2 / mass[:, None]).sum())
+    return -float((sums_by_label(labels, Z * weight[:, None], k) ** 2 / mass[:, None]).sum())
 
 
 def k_means_labels(Z: np.ndarray, weight: np.ndarray, n_components: int, rng) -> tuple:
@@ -165,21 +125,16 @@ def _within_units(X, weight, labels, variances) -> np.ndarray:
     k = int(labels.max()) + 1
     mass = np.maximum(np.bincount(labels, weight, k), np.finfo(np.float64).tiny)
     varying = variances > 0
-    means = _sums_by_label(labels, X * weight[:, None], k) / mass[:, None]
+    means = sums_by_label(labels, X * weight[:, None], k) / mass[:, None]
     within = weight @ (X - means[labels]) ** 2
     within = np.maximum(within / weight.sum(), _LEAST_WITHIN * variances)[varying]
     Z = X[:, varying]
     return (Z - weight @ Z / weight.sum()) / np.sqrt(within)
 
 
-def _sums_by_label(labels, values, k: int) -> np.ndarray:
-    """Return sums of the rows of each label, (k, n_columns)."""
-    d = values.shape[1]
-    places = labels[:, None].astype(np.intp) * d + np.arange(d)
-    return np.bincount(places.ravel(), values.ravel(), k * d).reshape(k, d)
-
-
-def cluster_statistics(kind: str, X, weight, labels, seeds, scale, missing) -> Statistics:
+def cluster_statistics(
+    family: CovarianceType, X, weight, labels, seeds, scale: DataScale, missing
+) -> Statistics:
     """Return the sums over rows with responsibilities of 0 and 1, by `labels`, about the seeds.
 
     A seed without rows, and every seed if `labels` is None, counts as one row with the variances
@@ -187,35 +142,20 @@ def cluster_statistics(kind: str, X, weight, labels, seeds, scale, missing) -> S
     """
     k, d = seeds.shape
     mass = np.zeros(k) if labels is None else np.bincount(labels, weight, k)
-    empty = mass == 0
-    mass = np.where(empty, weight.mean(), mass)
-    first, second = np.zeros((k, d)), mass[:, None] * scale.variances
-    if kind == "full":
-        second = second[:, :, None] * np.eye(d)
+    filled = mass != 0
+    mass = np.where(filled, mass, weight.mean())
+    first, differences = np.zeros((k, d)), None
     if labels is not None:
-        filled = ~empty
         differences = X - seeds[labels]
-        weighted = differences * weight[:, None]
-        first[filled] = _sums_by_label(labels, weighted, k)[filled]
-        if kind == "full":
-            for j in np.flatnonzero(filled):
-                own = labels == j
-                second[j] = weighted[own].T @ differences[own]
-        else:
-            second[filled] = _sums_by_label(labels, weighted * differences, k)[filled]
-        if kind == "diag" and missing.any():
-            missing_mass = _sums_by_label(labels, weight[:, None] * missing, k)
-            second[filled] += missing_mass[filled] * scale.variances
-    if kind == "tied":
-        differences = X - scale.origin
-        second = (differences * weight[:, None]).T @ differences * (mass.sum() / weight.sum())
-    return Statistics(0.0, mass, first, second)
+        first[filled] = sums_by_label(labels, differences * weight[:, None], k)[filled]
+    clusters = Clusters(X, weight, labels, differences, missing, mass, filled)
+    return Statistics(0.0, mass, first, family.cluster_moments(clusters, scale))
 
 
-def single_row_statistics(kind: str, seeds, scale) -> Statistics:
+def single_row_statistics(family: CovarianceType, seeds, scale: DataScale) -> Statistics:
     """Return the sums of one row at each seed, with the variances of the data."""
     weight, nowhere = np.ones(len(seeds)), np.zeros(seeds.shape, bool)
-    return cluster_statistics(kind, seeds, weight, None, seeds, scale, nowhere)
+    return cluster_statistics(family, seeds, weight, None, seeds, scale, nowhere)
 
 
 def poorly_explained(density: np.ndarray, weight, uniform: np.ndarray) -> np.ndarray:

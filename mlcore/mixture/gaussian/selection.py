@@ -6,9 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mlcore.checks import as_choice
-from mlcore.estimator import tables
-from mlcore.estimator.model import warn
-from mlcore.mixture.gaussian.components import KINDS
+from mlcore.mixture.gaussian.covariance_types.families import as_covariance_type
 from mlcore.mixture.gaussian.gaussian_mixture import GaussianMixture
 
 _CRITERIA = ("aic", "bic", "icl")
@@ -118,7 +116,7 @@ def select_mixture(
     counts = _several(n_components, "n_components")
     kinds = _several(covariance_type, "covariance_type")
     for kind in kinds:
-        as_choice(kind, "covariance_type", KINDS, owner="select_mixture")
+        as_covariance_type(kind, "select_mixture")
     unknown = set(options) - set(GaussianMixture().get_params())
     if unknown:
         raise TypeError(f"select_mixture: {sorted(unknown)} are no parameters of GaussianMixture.")

@@ -4,8 +4,9 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from mlcore.mixture.gaussian.covariances import variances
-from mlcore.mixture.gaussian.e_step import Parameters, Rows
+from mlcore.mixture.gaussian.covariance_types.covariance_type import CovarianceType
+from mlcore.mixture.gaussian.e_step import Rows
+from mlcore.mixture.gaussian.parameters import Parameters
 
 _SHARE = 0.9  # least part of a component's mass that is one value's
 _ROWS, _WEIGHT = 3, 5  # least rows, and least weight of these
@@ -124,7 +125,12 @@ def with_earlier(found: Ties, rows: Rows, known: Ties, share: float) -> Ties:
 
 
 def spikes_among(
-    shrunk: np.ndarray, parameters: Parameters, kind: str, origin, ties: Ties, mass: np.ndarray
+    shrunk: np.ndarray,
+    parameters: Parameters,
+    family: CovarianceType,
+    origin: np.ndarray,
+    ties: Ties,
+    mass: np.ndarray,
 ) -> Spikes:
     """Return which of the shrunk components have at least 90 % of their mass from one tied value.
 
@@ -132,8 +138,7 @@ def spikes_among(
     ----------
     shrunk : (n_shrunk,) intp
     parameters : Parameters
-    kind : str
-        The covariance type.
+    family : CovarianceType
     origin : (d,)
     ties : Ties
         Of the rows.
@@ -141,18 +146,18 @@ def spikes_among(
         Of the components, in the unit of the sample weights.
     """
     k, d = parameters.means.shape
-    deviations = np.sqrt(variances(kind, parameters.covariances, k, d))
-    found = []
+    deviations = np.sqrt(family.variances(parameters.covariances, k, d))
+    pairs = []
     for j in shrunk[mass[shrunk] > 0]:
         away = np.abs(ties.value - parameters.means[j])
         near = np.flatnonzero((away <= _REACH * deviations[j]).all(axis=1))
         if len(near):
-            found.append((j, near[np.argmax(ties.share[near])]))
-    if not found:
+            pairs.append((j, near[np.argmax(ties.share[near])]))
+    if not pairs:
         return no_spikes(d)
-    component, place = np.array(found, np.intp).T
+    component, place = np.array(pairs, np.intp).T
     value = ties.value[place]
-    rows = Rows(value, None, kind, origin.astype(np.float64))
+    rows = Rows(value, None, family, origin.astype(np.float64))
     r = rows.densities(parameters, with_proba=True)[2][np.arange(len(place)), component]
     own = r * ties.share[place] * mass.sum()
     kept = own >= _SHARE * mass[component]

@@ -1,0 +1,1 @@
+"""Covariance types of mixtures of Gaussians: families of covariances, one object each."""
