@@ -197,6 +197,10 @@ class Components(ABC):
         """Return why the objective may fall in a step by more than rounding."""
         return "the start lies outside what the steps are restricted to"
 
+    def for_any_rows(self, parameters: Any) -> Any:
+        """Return the parameters without those of single rows, for sums over other rows."""
+        return parameters
+
     def log_prior(self, parameters: Any) -> float:
         """Return the log-density of the prior, which the objective adds to the log-likelihood."""
         return 0.0
@@ -244,7 +248,6 @@ class Components(ABC):
     def parameters(self, mixture: Any) -> Any:
         """Return the `Parameters` that the fitted attributes of an estimator hold."""
 
-    @abstractmethod
     def posterior(
         self, X: Any, parameters: Any, tables: dict[Any, Any], with_proba: bool
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
@@ -269,7 +272,8 @@ class Components(ABC):
         proba : (n, k), or None
             P(component | x_i).
         """
+        raise NotImplementedError
 
-    @abstractmethod
     def n_parameters(self) -> int:
         """Return the number of free parameters, which AIC and BIC charge for."""
+        raise NotImplementedError

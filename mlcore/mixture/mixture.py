@@ -1,516 +1,211 @@
-"""The estimator that all mixtures share, whatever their components are."""
+"""The estimator that all mixtures of distributions of rows share."""
 
 import math
-from typing import Any, Self
+from functools import partial
+from typing import Any
 
 import numpy as np
 
-from mlcore.checks import (
-    as_bool,
-    as_choice,
-    as_integer,
-    as_random_state,
-    as_real,
-    as_weights,
-    require_random_state,
-    scaled_weights,
-)
-from mlcore.estimator.first_rows import KeepsFirstRows
-from mlcore.estimator.model import warn
-from mlcore.estimator.progress import CallbackSupport, Progress
-from mlcore.mixture.components import Components
-from mlcore.mixture.em import EM, RECENT, Fall, Run
-from mlcore.mixture.prediction import Prediction
-from mlcore.row_sums import RowSums
-from mlcore.runtime.threads import single_threaded_blas
+from mlcore.checks import as_choice, as_integer, as_weights
+from mlcore.checks.missing import with_missing
+from mlcore.mixture.em_model import EMModel
+from mlcore.threads import single_threaded_blas
 
-_MANY_ROWS = 1e6  # whose sums are rounded as much as those of blocks, whose rows nobody counts
-_SHORT_RUN = 10  # steps of each of several starts before one of them goes on
 STARTS = ("k-means++", "kmeans", "random", "random_from_data")  # values of init_params
 
 
-class Mixture(CallbackSupport, RowSums, KeepsFirstRows, Prediction):
-    """Estimators of mixtures: EM, by rows in memory or by sums over blocks of rows.
-
-    A subclass makes the components, and says what users may give of their parameters.
-    """
+class Mixture(EMModel):
+    """Mixtures of distributions of rows: predictions and criteria beside the fit by EM."""
 
     _kind = "density_estimator"
-    _stored = {
-        "_drawn_": "bool",
-        "_kept_": "any",
-        "_end_": "any",
-        "_ties_": ("float64 tied? f", "float64 tied?"),
-    }
 
-    _instead = {
-        "verbose_interval": "drop it: verbose=1 prints a line a second, verbose=2 every step",
-    }
+    total_weight_: float
+    _stored = {"total_weight_": "float"}
 
-    def _check_loaded(self):
-        """Refuse parameters of a fit over blocks that are not like those of the mixture."""
-        for name in ("_kept_", "_end_"):
-            kept = vars(self).get(name)
-            if kept is not None:
-                own = self._fitted_components().parameters(self)
-                if type(kept) is not tuple or list(map(_form, kept)) != list(map(_form, own)):
-                    raise ValueError(f"{name} are no parameters of this mixture.")
-
-    # ---- what differs between mixtures
-
-    def _components(self, X: Any, weight: np.ndarray | None) -> Components:
-        """Return the components to fit to rows X (n, d) of weights `weight` (n,), None: all 1."""
-        raise NotImplementedError
-
-    def _fitted_components(self) -> Components:
-        """Return the components of the fitted mixture."""
-        raise NotImplementedError
-
-    def _start_values(self, n_features: int) -> tuple:
-        """Return what the user gave of the parameters, checked, for ``Components.start``."""
-        raise NotImplementedError
-
-    def _may_continue(self, components: Components) -> bool:
-        """Return whether `components`, of new rows, may start from the fitted parameters."""
-        raise NotImplementedError
-
-    def _scaled(self, weight: np.ndarray | None) -> tuple[np.ndarray | None, int]:
-        """Return weights over a power of two, so that the largest is below 1, and the power."""
-        return scaled_weights(weight, plain=0)
-
-    # ---- parameters
-
-    def _check_options(self) -> Progress:
-        """Check all parameters but start values; return what shows the progress of a fit."""
-        owner = type(self).__name__
-        as_integer(self.n_components, "n_components", owner=owner, at_least=1)
-        as_real(self.tol, "tol", owner=owner, at_least=0)
-        as_integer(self.max_iter, "max_iter", owner=owner, at_least=0)
-        as_integer(self.n_init, "n_init", owner=owner, at_least=1)
+    def _settings(self):
+        settings, owner = super()._settings(), type(self).__name__
         if hasattr(self, "init_params"):
             as_choice(self.init_params, "init_params", STARTS, owner=owner)
-        as_bool(self.warm_start, "warm_start", owner=owner)
-        require_random_state(self.random_state, owner=owner)
-        return Progress(self.verbose, self.callback, owner, self)
+        if hasattr(self, "missing"):
+            as_choice(self.missing, "missing", ("error", "ignore"), owner=owner)
+        return settings
 
-    def _checked(self, X, sample_weight, *, reset):
-        """Return rows of positive weight, and their weights; None where all are 1."""
-        X = self._check_X(X, reset=reset, like=None if reset else self._like())
-        weight = None
-        if sample_weight is not None:
-            weight = as_weights(sample_weight, X.shape[0]).astype(np.float64)
-            present = weight > 0
-            if not present.all():
-                X, weight = X[present], weight[present]
-        if reset and X.shape[0] < self.n_components:
-            raise ValueError(
-                f"{type(self).__name__}: Expected n_samples >= n_components but got "
-                f"n_components={self.n_components}, n_samples={X.shape[0]}, not counting those of "
-                "weight 0."
-            )
-        return X, weight
+    def _as_samples(self, X, **options):
+        """Return samples checked; of models with `missing` NaN may be a missing value."""
+        check = partial(super()._as_samples, **options)
+        return with_missing(X, check, self.missing) if hasattr(self, "missing") else check(X)
 
-    # ---- fitting
+    def _require_scores(self) -> None:
+        """Raise ValueError if the components have no scores, which Fisher vectors ask for."""
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Estimate the mixture by EM.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : ignored
-        sample_weight : array-like of shape (n_samples,), optional
-            2 is a copy, 0 is absence.
-
-        Returns
-        -------
-        self
-            This model.
-
-        Raises
-        ------
-        TypeError, ValueError
-            For parameters or data out of range, before any work.
-        MemoryError
-            If what must be held does not fit.
-        """
-        progress, max_iter, original = self._check_options(), self.max_iter, X
-        X, weight = self._checked(X, sample_weight, reset=True)
-        with single_threaded_blas(), progress:
-            em, scale = self._loop(X, weight, progress)
-            runs, rng = self._starts(em)
-            run = em.best(runs, min(_SHORT_RUN, max_iter)) if max_iter else runs[0]
-            em.advance(run, max_iter)
-            if rng is not None:
-                run = em.restart_collapsed(run, max_iter, rng)
-            em.settle(run)
-            if rng is not None:
-                run.reorder(em.components, np.argsort(-run.parameters.weights, kind="stable"))
-            attributes = em.components.attributes(run.parameters)
-            attributes |= em.components.of_ties(run.parameters, run.spikes)
-        self._set_fitted(
-            original,
-            **attributes,
-            log_likelihood_trace_=np.array(run.trace),
-            lower_bound_=run.objective,
-            n_iter_=run.n_steps,
-            converged_=run.converged,
-            collapsed_components_=run.collapsed,
-            total_weight_=float(np.ldexp(em.rows.total, scale)),
-        )
-        self._report(run, em.components)
-        return self
-
-    def _loop(self, X, weight, progress=None):
-        """Return the EM loop over the rows, and the power of two that weights were divided by."""
-        weight, scale = self._scaled(weight)
-        components = self._components(X, weight)
-        components.weight_power = scale
-        return EM(components, components.rows(X, weight), self.tol, progress), scale
-
-    def _starts(self, em):
-        """Return runs to start from, and the generator for later draws.
-
-        The generator is None where the user gave part of the start: components then keep their
-        order and are not restarted.
-        """
-        components = em.components
-        if self.warm_start and hasattr(self, "weights_") and self._may_continue(components):
-            return [Run(components.parameters(self))], None
-        start_values = self._start_values(em.rows.X.shape[1])
-        if all(value is not None for value in start_values):
-            return [Run(components.start(em, start_values, None))], None
-        rng = as_random_state(self.random_state)
-        n_starts = int(self.n_init)
-        runs = [Run(components.start(em, start_values, rng, i)) for i in range(n_starts)]
-        return runs, None if any(value is not None for value in start_values) else rng
-
-    def _report(self, run, components):
-        """Warn of a fit that did not converge, whose objective fell, or whose components shrank."""
-        owner = type(self).__name__
-        if not run.converged and self.tol > 0 and self.max_iter > 0:
-            warn(
-                "ConvergenceWarning",
-                f"{owner}: Best performing initialization did not converge. Try different init "
-                "parameters, or increase max_iter, tol, or check for degenerate data. It stopped "
-                f"after max_iter={self.max_iter} steps, before the mean log-likelihood moved by "
-                f"less than tol={self.tol:g}.",
-            )
-        if run.fall is not None:
-            self._warn_of_fall(run.fall, components.why_it_fell())
-        if run.spikes is not None:
-            self._report_spikes(run.spikes)
-        self._report_collapsed(run, owner)
-
-    def _report_spikes(self, spikes, known=()):
-        """Warn of components on tied rows that are not `known` to be."""
-        told = "; ".join(
-            f"{np.array2string(value, precision=6, threshold=6)} {mass:g} times"
-            for _, value, mass in zip(*spikes, strict=True)
-        )
-        if not set(spikes.component) <= set(known):
-            warn(
-                "ConvergenceWarning",
-                f"{type(self).__name__}: components {spikes.component.tolist()} describe tied rows "
-                f"({told}): their likelihood depends on reg_covar; see spikes_.",
-            )
-
-    def _report_collapsed(self, run, owner):
-        anew, worse = "", run.replaced is not None and not run.objective >= run.replaced
-        if len(run.restarted):
-            anew = f"components {run.restarted.tolist()} were started anew in place of collapsed "
-            anew += "ones"
-        if worse:
-            anew += (
-                f": the mean log-likelihood is now {run.objective:.6g}, with those it was "
-                f"{run.replaced:.6g}"
-            )
-        if len(run.collapsed):
-            warn(
-                "ConvergenceWarning",
-                f"{owner}: components {run.collapsed.tolist()} have lost all their samples, or "
-                "have shrunk to single points (see collapsed_components_): use fewer components, "
-                f"another start, or a larger regularisation{anew and '; ' + anew}.",
-            )
-        elif anew:
-            sound = "" if worse else ", and the fit is sound"
-            warn("ConvergenceWarning", f"{owner}: {anew}{sound}.")
-
-    # ---- the same, by sums over blocks of rows
-
-    def begin(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Choose the parameters to start from, as `fit` does, and take no step.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows that stand for all: what is measured against the data's variances goes by these.
-        y : ignored
-        sample_weight : array-like of shape (n_samples,), optional
-
-        Returns
-        -------
-        self
-            This model.
-        """
-        self._check_options()
-        original = X
-        X, weight = self._checked(X, sample_weight, reset=True)
-        with single_threaded_blas():
-            em, _ = self._loop(X, weight)
-            runs, rng = self._starts(em)
-        self._set_unfitted(original, em.components, runs[0].parameters, total_weight=0.0)
-        ties = em.components.ties(em.rows)
-        self._update_state({"_drawn_": rng is not None, "_ties_": _plain(ties)})
-        return self
-
-    @single_threaded_blas()
-    def _set_unfitted(self, X_original, components, parameters, *, total_weight):
-        """Set the fitted attributes to parameters that no step has led to."""
-        self._set_fitted(
-            X_original,
-            **components.attributes(parameters),
-            **components.of_ties(parameters, None),
-            log_likelihood_trace_=np.zeros(0),
-            lower_bound_=-math.inf,
-            n_iter_=0,
-            converged_=False,
-            collapsed_components_=np.zeros(0, np.intp),
-            total_weight_=total_weight,
-        )
-
-    def partial_statistics(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Return the sums over the rows of `X` under the parameters now.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : ignored
-        sample_weight : array-like of shape (n_samples,), optional
-
-        Returns
-        -------
-        statistics : NamedTuple
-            Of a size that does not depend on the rows.
-        """
-        self._check_fitted()
-        X, weight = self._checked(X, sample_weight, reset=False)
-        weight, scale = scaled_weights(weight, plain=0)
-        with single_threaded_blas():
-            components = self._fitted_components()
-            found = components.statistics(components.rows(X, weight), components.parameters(self))
-        return type(found)(*(np.ldexp(part, scale) for part in found)) if scale else found
-
-    def update(self, statistics: Any) -> Self:
-        """Replace the parameters by those the sums lead to: one step of EM.
-
-        `log_likelihood_trace_` grows by the value before the step; `converged_` tells if two steps
-        have gained less than `tol`.
-
-        Parameters
-        ----------
-        statistics : NamedTuple
-            From `partial_statistics`, merged over all rows.
-
-        Returns
-        -------
-        self
-            This model.
-        """
-        self._check_fitted()
-        self._require_alike(statistics)
+    def _posterior(self, X, with_proba=False):
+        """Return log-densities, labels and, if asked for, probabilities of the rows of `X`."""
+        X = self._check_X(X, reset=False, like=self._like() if hasattr(self, "weights_") else None)
         components = self._fitted_components()
-        before, kept = components.parameters(self), vars(self).get("_kept_")
-        objective, change = self._objective_of(statistics, components, before)
-        small = abs(change) < self.tol
-        trace = np.append(self.log_likelihood_trace_, objective)
-        seen = float(statistics.mass.sum())
-        ties = vars(self).get("_ties_")
-        self._move(components, statistics, seen, ties)
-        end = kept if small else None
-        state = {"lower_bound_": objective, "converged_": end is not None, "_end_": end}
-        state |= {"log_likelihood_trace_": trace, "_kept_": _plain(before) if small else None}
-        self._update_state(state)
-        return self
+        with single_threaded_blas():
+            return components.posterior(X, *self._parameters_and_tables(components), with_proba)
 
-    def _objective_of(self, statistics, components, parameters):
-        """Return the objective of the parameters, and its change; warn if it fell."""
-        mass, before = float(statistics.mass.sum()), self.lower_bound_
-        objective = float(statistics.log_likelihood / mass)
-        objective += components.log_prior(parameters) / mass
-        change = objective - before if before > -math.inf else math.inf
-        explained = 2 * components.rounding(parameters, objective, max(mass, _MANY_ROWS))
-        if -change > (explained if components.exact else max(explained, self.tol)):
-            reason = f"{components.why_it_fell()}, or the rows have changed from pass to pass"
-            self._warn_of_fall(Fall(len(self.log_likelihood_trace_), -change), reason)
-        return objective, change
+    def _parameters_and_tables(self, components):
+        """Return the fitted parameters, and the cache of ``Components.posterior``."""
+        return components.parameters(self), {}
 
-    def _warn_of_fall(self, fall, reason):
-        warn(
-            "ConvergenceWarning",
-            f"{type(self).__name__}: the mean log-likelihood fell by {fall.size:.3g} in step "
-            f"{fall.step}, which rounding does not explain: {reason}.",
-        )
+    def _n_parameters(self):
+        return self._fitted_components().n_parameters()
 
-    def _require_alike(self, statistics):
-        """Refuse statistics that are not of such a mixture, or without mass."""
-        own = self._expected()
-        same = type(statistics) is type(own)
-        if not same or list(map(np.shape, statistics)) != list(map(np.shape, own)):
-            raise ValueError(
-                f"{type(self).__name__}: statistics must come from partial_statistics of a mixture "
-                "of the same kind, number of components and features."
-            )
-        if not 0 < statistics.mass.sum() < math.inf:
-            raise ValueError(
-                f"{type(self).__name__}: statistics have a mass of {statistics.mass.sum()}, but "
-                "it must be positive and finite."
-            )
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the likeliest component of each row of `X`.
 
-    def needs_finishing_pass(self) -> bool:
-        """Return True if the objective of the last parameters is not known yet.
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
 
         Returns
         -------
-        needed : bool
-            Whether `finish` needs the sums over all rows.
+        labels : (n_samples,)
+            Index of the component.
         """
-        return not self.converged_
+        return self._posterior(X)[1]
 
-    def finish(self, total: Any = None) -> None:
-        """End a fit by `update` as `fit` ends: last objective, order of components, warnings.
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probabilities of all components.
+
+        Mixtures of Gaussians give those below 2^-64 as 0.
 
         Parameters
         ----------
-        total : NamedTuple, optional
-            Sums over all rows, if `needs_finishing_pass`.
+        X : array-like or sparse of shape (n_samples, n_features)
+
+        Returns
+        -------
+        probabilities : (n_samples, n_components)
+            Rows that sum to 1.
         """
-        components = self._fitted_components()
-        state, trace = vars(self), self.log_likelihood_trace_
-        end, n_iter = state.get("_end_"), self.n_iter_
-        if total is not None:
-            objective, change = self._objective_of(total, components, components.parameters(self))
-            n_iter, trace = n_iter + 1, np.append(trace, objective)
-            end = state.get("_kept_") if abs(change) < self.tol else None
-        if end is not None:  # the last objective is that of the step which is not taken
-            n_iter, trace = n_iter - 1, trace[:-1]
-            end = type(components.parameters(self))(*end)
-            self._update_state(components.attributes(end) | {"converged_": True})
-        self._update_state(
-            {"log_likelihood_trace_": trace, "lower_bound_": trace[-1], "n_iter_": n_iter - 1},
-            forget={"_kept_", "_end_"} & state.keys(),
-        )
-        run = Run(components.parameters(self))
-        run.converged, run.collapsed = self.converged_, self.collapsed_components_
-        run.spikes = getattr(self, "spikes_", None)
-        if vars(self).get("_drawn_"):
-            run.reorder(components, np.argsort(-run.parameters.weights, kind="stable"))
-        changed = components.attributes(run.parameters)
-        changed |= components.of_ties(run.parameters, run.spikes)
-        self._update_state(changed | {"collapsed_components_": run.collapsed})
-        self._report(run, components)
+        return self._posterior(X, True)[2]
 
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Move the mixture towards new rows: one step of EM on them and on what is known so far.
-
-        The mixture itself stands for earlier rows. Of the weight of all rows seen, new ones
-        get twice their share, since earlier ones were summed under worse parameters (the step
-        sizes 2 / t of stepwise EM). On a new model the first rows are kept and `fit` to, again and
-        again as they grow, until there are 100 for each component (twice as many as features, if
-        these are more, for full and tied covariances); blocks of fewer never count for more than
-        their share of so many. With less than `n_components` rows there is no mixture yet. A
-        warning names components that collapse. `log_likelihood_trace_` grows by the value of the
-        new rows before the step; `converged_` is False, as more rows may follow.
+    def score_samples(self, X: Any) -> np.ndarray:
+        """Return the log-density of each row of `X`.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse of shape (n_samples, n_features)
+
+        Returns
+        -------
+        log_densities : (n_samples,)
+            Natural logarithms.
+        """
+        return self._posterior(X)[0]
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return the (weighted) mean log-density of the rows of `X`; `y` is ignored.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
 
         Returns
         -------
-        self
-            This model.
+        score : float
+            Mean natural logarithm.
         """
-        self._check_options()
-        k = int(self.n_components)
-        if not hasattr(self, "weights_") or self._first_rows is not None:
-            return self._take_first(X, sample_weight, k)
-        new = self.partial_statistics(X, y, sample_weight)
-        mass = float(new.mass.sum())
-        seen = self.total_weight_ + mass
+        log_likelihood, n = self._likelihood(X, sample_weight)
+        return log_likelihood / n
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
+        """Fit to `X` and return the likeliest component of each of its rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        labels : (n_samples,)
+            As of `predict`.
+        """
+        return self.fit(X, y, sample_weight).predict(X)
+
+    def aic(self, X: Any, sample_weight: Any = None) -> float:
+        """Return Akaike's criterion, less is better: -2 log-likelihood + 2 free parameters.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        criterion : float
+            Less is better.
+        """
+        log_likelihood, _ = self._likelihood(X, sample_weight)
+        return -2 * log_likelihood + 2 * self._n_parameters()
+
+    def bic(self, X: Any, sample_weight: Any = None) -> float:
+        """Return Schwarz's criterion: -2 log-likelihood + log(n) free parameters.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        criterion : float
+            Less is better.
+        """
+        log_likelihood, n = self._likelihood(X, sample_weight)
+        return -2 * log_likelihood + math.log(n) * self._n_parameters()
+
+    def icl(self, X: Any, sample_weight: Any = None) -> float:
+        """Return the integrated complete likelihood: `bic` plus twice the entropy of the labels.
+
+        It prefers components that overlap little (Biernacki, Celeux, Govaert, 2000).
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        criterion : float
+            Less is better.
+        """
+        proba = self.predict_proba(X).astype(float)
+        weight = self._weight_of(X, sample_weight)
+        uncertain = -(proba * np.log(np.where(proba > 0, proba, 1.0))).sum(axis=1)
+        return self.bic(X, sample_weight) + 2 * float(
+            uncertain.sum() if weight is None else weight @ uncertain
+        )
+
+    @property
+    def lower_bounds_(self) -> np.ndarray:
+        """`log_likelihood_trace_`, as scikit-learn calls it."""
+        return self.log_likelihood_trace_
+
+    def _n_drawn(self, n_samples):
+        try:
+            return as_integer(n_samples, "n_samples", owner=type(self).__name__, at_least=1)
+        except ValueError as error:
+            raise ValueError(f"Invalid value for 'n_samples'. {error}") from None
+
+    @staticmethod
+    def _weight_of(X, sample_weight):
+        """Return the sample weights of a score, checked; None if all are 1."""
+        if sample_weight is None:
+            return None
         n = X.shape[0] if hasattr(X, "shape") else len(X)
-        share = min(1.0, RECENT * mass / seen, RECENT * n / (k * self._enough(self.n_features_in_)))
-        known = self._expected()
-        mixed = type(new)(
-            *(seen * (share / mass * a + (1 - share) * b) for a, b in zip(new, known, strict=True))
-        )
-        before, spikes = self._gone(), getattr(self, "spikes_", None)
-        components = self._fitted_components()
-        objective = float(new.log_likelihood / mass)
-        objective += components.log_prior(components.parameters(self)) / seen
-        trace = np.append(self.log_likelihood_trace_, objective)
-        ties = self._ties_with(components, X, sample_weight, share)
-        self._move(components, mixed, seen, ties)
-        self._update_state(
-            {"log_likelihood_trace_": trace, "lower_bound_": objective},
-            forget={"_kept_", "_end_"} & vars(self).keys(),
-        )
-        lost = np.setdiff1d(self._gone(), before)
-        if len(lost):
-            warn(
-                "ConvergenceWarning",
-                f"{type(self).__name__}: components {lost.tolist()} have lost all their samples, "
-                "or have shrunk to single points, and stay so (see collapsed_components_): use "
-                "fewer components, larger blocks or a larger regularisation.",
-            )
-        if spikes is not None:
-            self._report_spikes(self.spikes_, spikes.component)
-        return self
+        return as_weights(sample_weight, n).astype(np.float64)
 
-    def _expected(self):
-        """Return statistics of mass 1 that stand for the rows seen so far."""
-        components = self._fitted_components()
-        return components.expected(components.parameters(self), self.total_weight_)
-
-    def _gone(self):
-        """Return the components that later rows will hardly bring back."""
-        if self._fitted_components().collapsed_may_grow:
-            return np.flatnonzero(self.weights_ == 0)
-        return self.collapsed_components_
-
-    def _ties_with(self, components, X, sample_weight, share):
-        """Return the tied values of new rows, which make up `share`, and of those seen before."""
-        X, weight = self._checked(X, sample_weight, reset=False)
-        known = vars(self).get("_spikes_")
-        if known is not None:
-            known = known["value"], known["mass"] / self.total_weight_
-        return components.ties(components.rows(X, weight), known, share)
-
-    def _move(self, components, statistics, seen, ties):
-        """Take the step that statistics lead to, where rows have `ties`."""
-        before = components.parameters(self)
-        parameters, shrunk = components.maximize(statistics, before)
-        collapsed, spikes = np.flatnonzero(shrunk), None
-        if ties is not None and len(collapsed):
-            spikes = components.spikes(ties, parameters, collapsed, statistics.mass)
-            collapsed = np.setdiff1d(collapsed, spikes.component)
-        changed = dict(
-            components.attributes(parameters),
-            **components.of_ties(parameters, spikes),
-            n_iter_=self.n_iter_ + 1,
-            converged_=False,
-            collapsed_components_=collapsed,
-            total_weight_=seen,
-        )
-        self._update_state(changed)
-
-
-def _form(array):
-    return getattr(array, "dtype", None), np.shape(array)
-
-
-def _plain(values):
-    """Return a tuple of the values of a NamedTuple, which a file can hold; or None."""
-    return None if values is None else tuple(values)
+    def _likelihood(self, X, sample_weight):
+        density = self.score_samples(X).astype(np.float64)
+        weight = self._weight_of(X, sample_weight)
+        if weight is None:
+            return float(density.sum()), len(density)
+        present = weight > 0  # a row of weight 0 may be impossible
+        return float(weight[present] @ density[present]), float(weight.sum())

@@ -258,7 +258,7 @@ def test_plsa_stops_by_its_likelihood():
     assert model.converged_ and passes == model.n_iter_ + 2 == len(trace) + 1
     assert (np.diff(trace)[:-1] > 1e-5).all() and abs(trace[-1] - trace[-2]) <= 1e-5
     assert (np.diff(model.weights_) <= 0).all()
-    with pytest.warns(peer_class("ConvergenceWarning"), match="PLSA did not converge"):
+    with pytest.warns(peer_class("ConvergenceWarning"), match="PLSA.* did not converge"):
         assert fitted_to_blocks(PLSA(5, random_state=0, max_iter=2), DIGITS)[1] == 2
 
 

@@ -197,7 +197,7 @@ def test_empty_statistics_move_nothing():
     before = model.components_.copy()
     empty = model.partial_statistics(np.zeros((3, 30)))
     assert empty.mass == 0 and (empty.word_counts == 0).all()
-    with pytest.raises(ValueError, match="the statistics hold no counts"):
+    with pytest.raises(ValueError, match="statistics have a mass of 0"):
         model.update(empty)
     assert_array_equal(model.components_, before)
 
@@ -298,7 +298,7 @@ def test_what_is_no_matrix_of_counts_is_refused(G, weights, message, form):
 def test_an_early_end_is_a_warning_and_tol_zero_takes_every_step():
     from mlcore.estimator.model import ConvergenceWarning
 
-    with pytest.warns(ConvergenceWarning, match="did not converge in max_iter=3 steps"):
+    with pytest.warns(ConvergenceWarning, match="did not converge.*max_iter=3 steps"):
         model = PLSA(n_components=3, max_iter=3, random_state=0).fit(corpus())
     assert not model.converged_ and model.n_iter_ == 3
     model = PLSA(n_components=3, tol=1e-3, random_state=0).fit(corpus())
@@ -314,7 +314,7 @@ def test_ordinary_text_converges_by_the_defaults():
     topics /= topics.sum(axis=1, keepdims=True)
     G = np.stack([rng.multinomial(15, p / p.sum()) for p in shares @ topics])
     model = PLSA(8, random_state=0).fit(G)  # without a warning
-    assert model.converged_ and 200 < model.n_iter_ < model.max_iter / 2
+    assert model.converged_ and 150 < model.n_iter_ < model.max_iter / 2
 
 
 def test_a_fall_of_the_likelihood_over_changed_blocks_is_told():
@@ -356,7 +356,7 @@ def test_partial_fit_follows_a_stream_of_documents():
     assert_allclose(stream.components_.sum(axis=1), 1)
     # It sees each document once; both find the topics.
     assert stream.score(G) > whole.score(G) - 0.005
-    with pytest.raises(ValueError, match="no counts"):
+    with pytest.raises(ValueError, match="mass of 0"):
         stream.partial_fit(np.zeros((2, 40)))
 
 

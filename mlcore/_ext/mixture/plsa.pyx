@@ -1,4 +1,4 @@
-"""Hot loops of mlcore.mixture.plsa.plsa: expectation-maximisation on the non-zeros of counts.
+"""Hot loops of mlcore.mixture.plsa.aspect_tables: expectation-maximisation on the non-zeros of counts.
 
 Shapes, C order, checked by the caller: counts of n documents as CSR (`rows` (n + 1,), `words` and
 `counts` (nnz,)); u (v, stride) holds P(word | component), t (n, stride) P(component | document),
@@ -82,10 +82,12 @@ cdef void arrange_block(const int64_t[::1] rows, const int32_t[::1] words,
 
 def expect(const int64_t[::1] blocks, const int64_t[:, ::1] tiles, const int32_t[::1] words,
            const int32_t[::1] documents, const floating[::1] counts, const double[::1] weights,
-           const floating[:, ::1] u, floating[:, ::1] t, double[:, ::1] u_sums,
+           const floating[:, ::1] u, const floating[:, ::1] t, double[:, ::1] u_sums,
            double[:, :, ::1] t_sums, Py_ssize_t first, Py_ssize_t last,
-           double[::1] log_likelihoods, bint moves, Py_ssize_t k, double alpha, int n_threads, /):
-    """The E-step of blocks first ... last - 1 and, if `moves`, the M-step of their documents.
+           double[::1] log_likelihoods, floating[:, ::1] moved, Py_ssize_t k, double alpha,
+           int n_threads, /):
+    """The E-step of blocks first ... last - 1, and the M-step of their documents, from t to `moved`
+    of the same shape; of (0, stride) where that is not wanted.
 
     `t_sums` is scratch, a block of documents per thread; log_likelihoods[b] = sum weight count
     log p over block b.
@@ -99,16 +101,16 @@ def expect(const int64_t[::1] blocks, const int64_t[:, ::1] tiles, const int32_t
             for thread in prange(threads, num_threads=threads, schedule="static"):
                 expect_part(blocks, tiles, words, documents, counts, weights, u, t, u_sums,
                             t_sums[thread], first + thread, last, step - thread, threads,
-                            log_likelihoods, moves, k, alpha)
+                            log_likelihoods, moved, k, alpha)
 
 
 cdef void expect_part(const int64_t[::1] blocks, const int64_t[:, ::1] tiles,
                       const int32_t[::1] words, const int32_t[::1] documents,
                       const floating[::1] counts, const double[::1] weights,
-                      const floating[:, ::1] u, floating[:, ::1] t, double[:, ::1] u_sums,
+                      const floating[:, ::1] u, const floating[:, ::1] t, double[:, ::1] u_sums,
                       double[:, ::1] t_sums, Py_ssize_t first, Py_ssize_t last, Py_ssize_t number,
-                      Py_ssize_t threads, double[::1] log_likelihoods, bint moves, Py_ssize_t k,
-                      double alpha) noexcept nogil:
+                      Py_ssize_t threads, double[::1] log_likelihoods, floating[:, ::1] moved,
+                      Py_ssize_t k, double alpha) noexcept nogil:
     """Part `number` of the words of blocks first, first + threads, ..., `threads` parts in each."""
     cdef plsa_entries s
     cdef Py_ssize_t n_groups = tiles.shape[1] - 1, d, b, g, part
@@ -125,9 +127,10 @@ cdef void expect_part(const int64_t[::1] blocks, const int64_t[:, ::1] tiles,
         memset(s.sums, 0, (blocks[b + 1] - blocks[b]) * s.stride * sizeof(double))
     for g in range(n_groups * part // threads, n_groups * (part + 1) // threads):
         log_likelihoods[b] += visit(<floating*> NULL, &s, tiles[b, g], tiles[b, g + 1])
-    if moves and part == threads - 1:
+    if moved.shape[0] > 0 and part == threads - 1:
         for d in range(blocks[b], blocks[b + 1]):
-            move(k, alpha * weights[d], &t[d, 0], &t_sums[d - blocks[b], 0])
+            move(k, s.stride, alpha * weights[d], &t[d, 0], &t_sums[d - blocks[b], 0],
+                 &moved[d, 0])
 
 
 def fold_in(const int64_t[::1] rows, const int32_t[::1] words, const floating[::1] counts,
@@ -161,11 +164,15 @@ cdef void fold_in_document(const int64_t[::1] rows, const int32_t[::1] words,
             return
         memset(s.own_sums, 0, s.stride * sizeof(double))
         visit(<floating*> NULL, &s, rows[d], rows[d + 1])
-        change[0] = move(k, alpha, t, s.own_sums)
+        change[0] = move(k, s.stride, alpha, t, s.own_sums, t)
 
 
-cdef double move(Py_ssize_t k, double alpha, floating* t, double* t_sums) noexcept nogil:
-    """The M-step of one document: return its largest change. Without counts it stays."""
+cdef double move(Py_ssize_t k, Py_ssize_t stride, double alpha, const floating* t, double* t_sums,
+                 floating* moved) noexcept nogil:
+    """The M-step of one document, from t to `moved`, which may be t; return its largest change.
+
+    Without counts it stays.
+    """
     cdef Py_ssize_t j
     cdef double total = 0, scale, value, change = 0
     cdef double smallest = SMALLEST_SINGLE if floating is float else SMALLEST
@@ -173,13 +180,17 @@ cdef double move(Py_ssize_t k, double alpha, floating* t, double* t_sums) noexce
         t_sums[j] = alpha + t[j] * t_sums[j]
         total += t_sums[j]
     if not total >= SMALLEST:
+        for j in range(stride):
+            moved[j] = t[j]
         return 0
     scale = 1 / total
     for j in range(k):
         value = t_sums[j] * scale
         value = value if value >= smallest else 0.0
         change = max(change, fabs(value - t[j]))
-        t[j] = <floating> value
+        moved[j] = <floating> value
+    for j in range(k, stride):
+        moved[j] = 0
     return change
 
 
@@ -196,25 +207,29 @@ def expected_counts(const floating[:, ::1] u, double[:, ::1] u_sums, Py_ssize_t 
                 masses[b, j] += u_sums[w, j]
 
 
-def move_words(floating[:, ::1] u, double[:, ::1] u_sums, const double[::1] masses,
-               double[:, ::1] scales, int n_threads, /):
-    """u = u_sums / masses where there is mass; u_sums = 0. `scales` (2, k) is scratch."""
+def move_words(const floating[:, ::1] u, double[:, ::1] u_sums, const double[::1] masses,
+               double[:, ::1] scales, floating[:, ::1] moved, int n_threads, /):
+    """moved = u_sums / masses where there is mass, else u; u_sums = 0. `scales` (2, k) is scratch.
+    """
     cdef Py_ssize_t w, j, k = masses.shape[0]
     for j in range(k):
         scales[0, j] = 1 / masses[j] if masses[j] >= SMALLEST else 0.0
         scales[1, j] = 0 if masses[j] >= SMALLEST else 1.0
     for w in prange(u.shape[0], nogil=True, num_threads=n_threads, schedule="static"):
-        move_word(k, &scales[0, 0], &scales[1, 0], &u[w, 0], &u_sums[w, 0])
+        move_word(k, u.shape[1], &scales[0, 0], &scales[1, 0], &u[w, 0], &u_sums[w, 0],
+                  &moved[w, 0])
 
 
-cdef void move_word(Py_ssize_t k, const double* scale, const double* keep, floating* u,
-                    double* u_sums) noexcept nogil:
+cdef void move_word(Py_ssize_t k, Py_ssize_t stride, const double* scale, const double* keep,
+                    const floating* u, double* u_sums, floating* moved) noexcept nogil:
     cdef Py_ssize_t j
     cdef double value, smallest = SMALLEST_SINGLE if floating is float else SMALLEST
     for j in range(k):
         value = u_sums[j] * scale[j] + u[j] * keep[j]
-        u[j] = <floating> (value if value >= smallest else 0.0)
+        moved[j] = <floating> (value if value >= smallest else 0.0)
         u_sums[j] = 0
+    for j in range(k, stride):
+        moved[j] = 0
 
 
 def sums_of_logs(const floating[:, ::1] table, Py_ssize_t k, double[::1] out, int n_threads, /):

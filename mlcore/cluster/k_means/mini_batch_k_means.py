@@ -15,32 +15,14 @@ from mlcore.cluster.k_means.k_means import variance_of
 from mlcore.cluster.k_means.lloyd import Clustering, objective, squared_moves
 from mlcore.cluster.k_means.origin_and_unit import choose_units
 from mlcore.cluster.k_means.row_sampler import RowSampler
-from mlcore.estimator.first_rows import KeepsFirstRows
-from mlcore.estimator.progress import Progress
+from mlcore.first_rows import ENOUGH, FIRST_ROWS, add_first_rows
+from mlcore.progress import Progress
 
 _MOST_COPIES = 64  # of a sample, on average, that passes and patience count
 _FIRST_STEPS = 10  # most steps of Lloyd's algorithm on the first samples of a stream
 
 
-@stored(version=1)
-class Course(NamedTuple):
-    """The objective of the batches so far.
-
-    Attributes
-    ----------
-    smoothed, least : float
-        The smoothed objective and its least value; infinite before the first batch.
-    n_worse : int
-        Batches since then.
-    """
-
-    smoothed: float = np.inf
-    least: float = np.inf
-    n_worse: int = 0
-    _stored = {"smoothed": "float", "least": "float", "n_worse": "int"}
-
-
-class MiniBatchKMeans(KeepsFirstRows, CentroidModel):
+class MiniBatchKMeans(CentroidModel):
     r"""Find centres that are near the samples, a batch of them at a time.
 
     Each step assigns the samples of one batch to their nearest centres and moves each centre to
@@ -100,9 +82,15 @@ class MiniBatchKMeans(KeepsFirstRows, CentroidModel):
 
     counts_: np.ndarray
     n_steps_: int
-    _n_batches = 1  # in a pass over all rows, of which `update` takes one
-    _run_: Course
-    _stored = {"counts_": "float64 k", "n_steps_": "count", "_run_": Course}
+    _batches_ = 1  # in a pass over all rows, of which `update` takes one
+    _course_: tuple[float, float, int]  # smoothed objective, the least, steps since then
+    _first_rows: dict[str, Any] | None = None
+    _stored = {
+        "counts_": "float64 k",
+        "n_steps_": "count",
+        "_course_": ("float", "float", "int"),
+        "_first_rows": FIRST_ROWS,
+    }
 
     _instead = {
         "compute_labels": "drop it: fit always sets labels_; partial_fit never does",
@@ -245,13 +233,26 @@ class MiniBatchKMeans(KeepsFirstRows, CentroidModel):
         self._check_parameters()
         fresh = not hasattr(self, "cluster_centers_")
         if self._first_rows is not None or (fresh and isinstance(self.init, str)):
-            return self._take_first(X, sample_weight, int(self.n_clusters))
+            add_first_rows(
+                self,
+                X,
+                sample_weight,
+                check=lambda X, like: self._check_X(X, reset=True, like=like),
+                enough=lambda n_features: ENOUGH,
+                n_groups=int(self.n_clusters),
+                fit=self._fitted_to_first,
+            )
+            return self
         model = self
         if fresh:
             model = type(self)(**self.get_params(deep=False)).begin(X, y, sample_weight)
         model.update(model.partial_statistics(X, y, sample_weight))
         self._update_state(vars(model))
         return self
+
+    def _set_fitted(self, X_original, **attributes):
+        self.__dict__.pop("_first_rows", None)
+        super()._set_fitted(X_original, **attributes)
 
     def _fitted_to_first(self, X, weight):
         model = type(self)(**self.get_params(deep=False)).begin(X, sample_weight=weight)

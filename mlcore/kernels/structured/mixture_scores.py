@@ -1,6 +1,6 @@
 """Mixtures whose scores are known: what `FisherVectors` asks of them."""
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -27,15 +27,15 @@ class ScoreTable(NamedTuple):
     threshold: float | None = None
 
 
-class HasScores:
-    """Mixin of mixtures that `FisherVectors` takes."""
+@runtime_checkable
+class HasScores(Protocol):
+    """Protocol of mixtures that `FisherVectors` takes."""
 
     def _require_scores(self) -> None:
         """Raise ValueError if the parameters are of a kind whose scores are not known."""
 
     def _score_table(self) -> ScoreTable:
         """Return the components of a fitted mixture."""
-        raise NotImplementedError
 
 
 def inverse_roots(values: np.ndarray) -> np.ndarray:

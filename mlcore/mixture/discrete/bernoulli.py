@@ -7,15 +7,14 @@ import numpy as np
 from scipy import sparse as sp
 
 from mlcore.checks import as_real
-from mlcore.estimator.model import warn
-from mlcore.kernels.structured.mixture_scores import HasScores, ScoreTable, inverse_roots
-from mlcore.mixture.discrete.binomial_product import BinomialProduct, OfSuccesses
+from mlcore.kernels.structured.mixture_scores import ScoreTable, inverse_roots
+from mlcore.mixture.discrete.binomial_product import BinomialProduct, table_of_successes
 from mlcore.mixture.discrete.discrete_mixture import DiscreteMixture
 
 _BLOCK = 1024  # rows looked at in one go
 
 
-class BernoulliMixture(OfSuccesses, HasScores, DiscreteMixture):
+class BernoulliMixture(DiscreteMixture):
     r"""Rows of zeros and ones, whose features are independent given the component.
 
     .. math:: P(x | j) = \prod_d \mu_{jd}^{x_d} (1 - \mu_{jd})^{1 - x_d}.
@@ -103,6 +102,10 @@ class BernoulliMixture(OfSuccesses, HasScores, DiscreteMixture):
 
     _tags = {"input_tags.sparse": True}
 
+    means_: np.ndarray
+    _failures_: np.ndarray
+    _stored = {"means_": "float64 k f", "_failures_": "float64 f k"}
+
     def __init__(
         self,
         n_components: int = 2,
@@ -166,11 +169,11 @@ class BernoulliMixture(OfSuccesses, HasScores, DiscreteMixture):
         X = rng.random((len(labels), self.means_.shape[1])) < self.means_[labels]
         return X.astype(np.float64), labels
 
-    def _check_options(self):
-        progress = super()._check_options()
+    def _settings(self):
+        settings = super()._settings()
         if self.binarize is not None:
             as_real(self.binarize, "binarize", owner=type(self).__name__)
-        return progress
+        return settings
 
     def _check_X(self, X, **how):
         X = super()._check_X(X, **how)
@@ -186,7 +189,15 @@ class BernoulliMixture(OfSuccesses, HasScores, DiscreteMixture):
             self._warn_of_constants(X, float(self.binarize))
         return super()._components(X, weight)
 
-    def _product(self, n_components, n_features):
+    def _given_table(self, means, name, shape):
+        return table_of_successes(means, name, shape, type(self).__name__)
+
+    def _as_first(self, X, like):
+        X = super()._as_first(X, like)
+        self._of_size(1, X.shape[1]).rows(X, None)  # refuses values out of range
+        return X
+
+    def _of_size(self, n_components, n_features):
         return BernoulliComponents(
             n_components,
             float(self.alpha),

@@ -7,11 +7,11 @@ import numpy as np
 
 from mlcore.checks import as_integer
 from mlcore.checks.arrays import real_array
-from mlcore.mixture.discrete.binomial_product import BinomialProduct, OfSuccesses
+from mlcore.mixture.discrete.binomial_product import BinomialProduct, table_of_successes
 from mlcore.mixture.discrete.discrete_mixture import DiscreteMixture
 
 
-class BinomialMixture(OfSuccesses, DiscreteMixture):
+class BinomialMixture(DiscreteMixture):
     r"""Rows of counts of successes in known numbers of trials, independent given the component.
 
     .. math:: P(x | j) = \prod_d \mu_{jd}^{x_d} (1 - \mu_{jd})^{n_d - x_d},
@@ -74,6 +74,10 @@ class BinomialMixture(OfSuccesses, DiscreteMixture):
     """
 
     _tags = {"input_tags.sparse": True, "input_tags.positive_only": True}
+
+    means_: np.ndarray
+    _failures_: np.ndarray
+    _stored = {"means_": "float64 k f", "_failures_": "float64 f k"}
 
     def __init__(
         self,
@@ -158,7 +162,15 @@ class BinomialMixture(OfSuccesses, DiscreteMixture):
             )
         return trials
 
-    def _product(self, n_components, n_features):
+    def _given_table(self, means, name, shape):
+        return table_of_successes(means, name, shape, type(self).__name__)
+
+    def _as_first(self, X, like):
+        X = super()._as_first(X, like)
+        self._of_size(1, X.shape[1]).rows(X, None)  # refuses values out of range
+        return X
+
+    def _of_size(self, n_components, n_features):
         return BinomialComponents(
             n_components,
             float(self.alpha),

@@ -10,7 +10,6 @@ from mlcore.mixture import start_values
 from mlcore.mixture.discrete.components import DiscreteComponents, Parameters, Rows, Statistics
 from mlcore.mixture.discrete.sparse_rows import BIT_GROUP, rows_of_array, rows_of_bits, rows_of_csr
 from mlcore.mixture.discrete.zero_probabilities import logarithm, possible
-from mlcore.mixture.missing import TakesMissing
 
 # 1 where a feature of a group differs from its mode, (BIT_GROUP, codes).
 _BITS = (np.arange(1 << BIT_GROUP) >> np.arange(BIT_GROUP)[:, None] & 1).astype(np.float64)
@@ -235,50 +234,9 @@ class BinomialProduct(DiscreteComponents):
         return k - 1 + k * d
 
 
-class OfSuccesses(TakesMissing):
-    """Mixin of mixtures of a `BinomialProduct`."""
-
-    means_: np.ndarray
-    _failures_: np.ndarray
-    _stored = {"means_": "float64 k f", "_failures_": "float64 f k"}
-
-    def _product(self, n_components: int, n_features: int) -> BinomialProduct:
-        """Return the components for so many components and features."""
-        raise NotImplementedError
-
-    def _components(self, X, weight):
-        return self._product(int(self.n_components), X.shape[1])
-
-    def _fitted_components(self):
-        return self._product(len(self.weights_), self.n_features_in_)
-
-    def _as_first(self, X, like):
-        X = super()._as_first(X, like)
-        self._product(1, X.shape[1]).rows(X, None)  # refuses values out of range
-        return X
-
-    def _start_values(self, n_features):
-        table = None
-        if self.means_init is not None:
-            shape = int(self.n_components), n_features
-            means = _probabilities(self.means_init, "means_init", shape, type(self).__name__)
-            table = _both(means)
-        return self._weights_init(), table
-
-    def _set_parameters(self, weights, means):
-        """Become the mixture of these weights (k,) and probabilities of success (k, d)."""
-        owner = type(self).__name__
-        means = _probabilities(means, "means", None, owner)
-        k, d = means.shape
-        weights = start_values.weights(weights, "weights", k, owner)
-        self.n_components = k
-        parameters = Parameters(weights, _both(means), np.ones((d, k)))
-        self._set_unfitted(means, self._product(k, d), parameters, total_weight=1.0)
-        return self
-
-
-def _both(means):
-    """Probabilities of success of each feature, and of failure behind them: (2 d, k)."""
+def table_of_successes(value, name: str, shape: tuple | None, owner: str) -> np.ndarray:
+    """Return given probabilities of success (k, d) as a table (2 d, k), those of failure behind."""
+    means = _probabilities(value, name, shape, owner)
     return np.concatenate([means.T, 1 - means.T])
 
 

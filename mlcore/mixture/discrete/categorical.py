@@ -16,13 +16,13 @@ from mlcore.mixture.discrete.patterns import Patterns, found_categories
 from mlcore.mixture.discrete.sparse_e_step import row_bytes
 from mlcore.mixture.discrete.sparse_rows import SparseRows
 from mlcore.mixture.discrete.zero_probabilities import logarithm, possible
-from mlcore.mixture.missing import TakesMissing
+from mlcore.model import warn
 
 _FEW_ROWS = 128  # up to which prediction does not build patterns of several items
 _UNSEEN = 1e-10  # probability of a category that the fit did not know, where there is a prior
 
 
-class CategoricalMixture(TakesMissing, DiscreteMixture):
+class CategoricalMixture(DiscreteMixture):
     r"""Latent class analysis: given its class, the items of a row are independent.
 
     .. math:: P(x) = \sum_j \lambda_j \prod_i P_{ji}(x_i).
@@ -270,7 +270,7 @@ class CategoricalMixture(TakesMissing, DiscreteMixture):
                 )
         return found
 
-    def _start_values(self, n_features):
+    def _start_values(self, shape):
         if self.probabilities_init is None:
             return self._weights_init(), None
         owner, k = type(self).__name__, int(self.n_components)

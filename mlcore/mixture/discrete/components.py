@@ -90,6 +90,10 @@ class DiscreteComponents(Components):
         """True if sums leave out no responsibilities, however small."""
         return self.alpha == 0
 
+    def unit_totals(self, n_columns: int) -> np.ndarray:
+        """Return totals of 1 for each item and component, where no rows have been seen."""
+        return np.ones((np.size(self.n_outcomes), n_columns))
+
     # ---- what differs between distributions
 
     @abstractmethod
@@ -149,7 +153,7 @@ class DiscreteComponents(Components):
         k, rows = self.n_components, em.rows
         weights, table = start_values
         weights = np.full(k, 1 / k) if weights is None else weights
-        totals = np.ones((np.size(self.n_outcomes), k))
+        totals = self.unit_totals(k)
         if table is not None:
             return Parameters(weights, table, totals)
         places, weight = distinct(self._keys(rows), rows.weight, _SAMPLE, rng)

@@ -1,18 +1,22 @@
 """The estimator that mixtures of discrete distributions share."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from mlcore.checks import as_random_state, as_real
 from mlcore.estimator.derived import cached
 from mlcore.mixture import start_values
+from mlcore.mixture.discrete.components import DiscreteComponents, Parameters
 from mlcore.mixture.mixture import Mixture
 
 
 class DiscreteMixture(Mixture):
-    """Estimators of mixtures of `DiscreteComponents`, with a prior of `alpha`."""
+    """Estimators of mixtures of `DiscreteComponents`, with a prior of `alpha`.
+
+    Those whose parameters are `means_` say with `_of_size` and `_given_table` what these are.
+    """
 
     mean_totals_: np.ndarray
     _stored = {"mean_totals_": "float64 f k"}
@@ -50,13 +54,49 @@ class DiscreteMixture(Mixture):
         tags.classifier_tags = ClassifierTags(multi_class=False)
         return tags
 
-    def _check_options(self):
-        progress = super()._check_options()
+    def _settings(self):
+        settings = super()._settings()
         as_real(self.alpha, "alpha", owner=type(self).__name__, at_least=0)
-        return progress
+        return settings
 
     def _scaled(self, weight):
         return weight, 0  # `alpha` has their unit
+
+    # ---- parameters that are means
+
+    def _of_size(self, n_components: int, n_features: int) -> DiscreteComponents:
+        """Return the components for so many components and features."""
+        raise NotImplementedError
+
+    def _given_table(self, means: Any, name: str, shape: tuple | None) -> np.ndarray:
+        """Return the table (n_columns, k) of means (k, d) that the user gave, checked."""
+        raise NotImplementedError
+
+    def _components(self, X, weight):
+        return self._of_size(int(self.n_components), X.shape[1])
+
+    def _fitted_components(self):
+        return self._of_size(len(self.weights_), self.n_features_in_)
+
+    def _start_values(self, shape):
+        table = None
+        if self.means_init is not None:
+            shape = int(self.n_components), shape[1]
+            table = self._given_table(self.means_init, "means_init", shape)
+        return self._weights_init(), table
+
+    def _set_parameters(self, weights: Any, means: Any) -> Self:
+        """Become the mixture of these weights (k,) and means (k, d)."""
+        table = self._given_table(means, "means", None)
+        k, d = table.shape[1], np.shape(means)[1]
+        weights = start_values.weights(weights, "weights", k, type(self).__name__)
+        self.n_components = k
+        components = self._of_size(k, d)
+        parameters = Parameters(weights, table, components.unit_totals(k))
+        self._set_unfitted(np.empty((0, d)), components, parameters, total_weight=1.0)
+        return self
+
+    # ---- what Mixture asks for
 
     def _weights_init(self):
         """The weights that the user gave, checked, or None."""

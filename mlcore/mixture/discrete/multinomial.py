@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse as sp
 
 from mlcore.checks import as_integer
-from mlcore.kernels.structured.mixture_scores import HasScores, ScoreTable, inverse_roots
+from mlcore.kernels.structured.mixture_scores import ScoreTable, inverse_roots
 from mlcore.mixture import start_values
 from mlcore.mixture.discrete.components import DiscreteComponents, Parameters, Rows, Statistics
 from mlcore.mixture.discrete.discrete_mixture import DiscreteMixture
@@ -15,7 +15,7 @@ from mlcore.mixture.discrete.sparse_rows import rows_of_array, rows_of_csr
 from mlcore.mixture.discrete.zero_probabilities import logarithm, possible
 
 
-class MultinomialMixture(HasScores, DiscreteMixture):
+class MultinomialMixture(DiscreteMixture):
     r"""Each row of counts, such as a document's words, comes from one component.
 
     .. math:: \log P(x | j) = \sum_w x_w \log u_{jw},
@@ -121,13 +121,7 @@ class MultinomialMixture(HasScores, DiscreteMixture):
         means : (n_components, n_features)
             Rows sum to 1.
         """
-        means = start_values.distributions(means, "means", owner=cls.__name__)
-        weights = start_values.weights(weights, "weights", len(means), cls.__name__)
-        model = cls(n_components=len(means))
-        k, d = means.shape
-        parameters = Parameters(weights, means.T, np.ones((1, k)))
-        model._set_unfitted(means, model._of_size(k, d), parameters, total_weight=1.0)
-        return model
+        return cls()._set_parameters(weights, means)
 
     def sample(self, n_samples: int = 1, n_words: int = 1) -> tuple[np.ndarray, np.ndarray]:
         """Return rows drawn from the mixture by `random_state`, and their components, in order.
@@ -162,22 +156,12 @@ class MultinomialMixture(HasScores, DiscreteMixture):
             )
         return X
 
-    def _components(self, X, weight):
-        return self._of_size(int(self.n_components), X.shape[1])
-
-    def _fitted_components(self):
-        return self._of_size(len(self.weights_), self.n_features_in_)
-
     def _of_size(self, n_components, n_features):
         owner = type(self).__name__
         return MultinomialComponents(n_components, float(self.alpha), n_features, owner)
 
-    def _start_values(self, n_features):
-        table = None
-        if self.means_init is not None:
-            shape, owner = (int(self.n_components), n_features), type(self).__name__
-            table = start_values.distributions(self.means_init, "means_init", shape, owner).T
-        return self._weights_init(), table
+    def _given_table(self, means, name, shape):
+        return start_values.distributions(means, name, shape, type(self).__name__).T
 
     def _score_table(self):
         some = self.weights_ > 0

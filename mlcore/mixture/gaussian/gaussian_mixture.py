@@ -6,18 +6,17 @@ from typing import Any, Self
 import numpy as np
 
 from mlcore.checks import as_random_state, as_real
-from mlcore.kernels.structured.mixture_scores import HasScores, ScoreTable
+from mlcore.kernels.structured.mixture_scores import ScoreTable
 from mlcore.mixture import start_values
 from mlcore.mixture.gaussian.components import GaussianComponents
 from mlcore.mixture.gaussian.covariance_types.families import as_covariance_type
 from mlcore.mixture.gaussian.data_scale import data_scale
 from mlcore.mixture.gaussian.parameters import DataScale, Parameters
 from mlcore.mixture.gaussian.spikes import Spikes, no_spikes
-from mlcore.mixture.missing import TakesMissing
 from mlcore.mixture.mixture import Mixture
 
 
-class GaussianMixture(TakesMissing, HasScores, Mixture):
+class GaussianMixture(Mixture):
     r"""Fit a mixture of Gaussians by EM, and say how far it has come.
 
     .. math:: p(x) = \sum_j \pi_j N(x; m_j, S_j)
@@ -305,8 +304,8 @@ class GaussianMixture(TakesMissing, HasScores, Mixture):
             if name in state and state[name].shape != shape:
                 raise ValueError(f"{name} are not of the kind {self.covariance_type_!r}.")
 
-    def _check_options(self):
-        progress = super()._check_options()
+    def _settings(self):
+        settings = super()._settings()
         owner = type(self).__name__
         family = as_covariance_type(self.covariance_type, owner)
         if self.missing == "ignore" and not family.takes_missing:
@@ -316,7 +315,7 @@ class GaussianMixture(TakesMissing, HasScores, Mixture):
             )
         if self.reg_covar is not None:
             as_real(self.reg_covar, "reg_covar", owner=owner, at_least=0)
-        return progress
+        return settings
 
     def _like(self):
         return self.origin_
@@ -346,17 +345,17 @@ class GaussianMixture(TakesMissing, HasScores, Mixture):
             type(self).__name__,
         )
 
-    def _start_values(self, n_features):
+    def _start_values(self, shape):
         """Weights, means, and covariances with factors, as far as they are given."""
-        owner, k = type(self).__name__, int(self.n_components)
+        owner, k, d = type(self).__name__, int(self.n_components), shape[1]
         weights = means = shapes = None
         if self.weights_init is not None:
             weights = start_values.weights(self.weights_init, "weights_init", k, owner)
         if self.means_init is not None:
-            means = start_values.means(self.means_init, "means_init", (k, n_features), owner)
+            means = start_values.means(self.means_init, "means_init", (k, d), owner)
         if self.precisions_init is not None:
             family = as_covariance_type(self.covariance_type)
-            values = family.checked(self.precisions_init, "precisions_init", k, n_features, owner)
+            values = family.checked(self.precisions_init, "precisions_init", k, d, owner)
             shapes = family.from_precisions(values)
             if shapes is None:
                 raise family.not_positive("precisions_init", owner)

@@ -1,6 +1,7 @@
-"""Counts and probability tables of PLSA, and its EM steps."""
+"""Documents of counts, the probability tables of PLSA, and their EM steps."""
 
 import math
+from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -25,16 +26,25 @@ _SUM_TOLERANCE = 1e-3  # of a given distribution, which is then scaled to sum to
 _SAFE = 60  # counts of such powers of two are computed with as they are
 
 
-class PLSAStatistics(NamedTuple):
-    """Sums over documents, from which `PLSA.update` takes its step."""
+class AspectTables(NamedTuple):
+    """Parameters of PLSA, with components side by side; padded tables are from `Documents`."""
 
-    word_counts: np.ndarray  # (k, v) expected counts of each word from each component
-    log_likelihood: float  # of the counts, with the prior of the documents' mixtures
-    mass: float  # the sum of the counts
+    own_weights: np.ndarray | None  # (k,); None: those of the mixtures
+    words: np.ndarray  # (v, k) or wider: P(word | component)
+    mixtures: np.ndarray | None = None  # (n, k) or wider: P(component | document) of the documents
+    shares: np.ndarray | None = None  # (n,) of the documents in all counts
+
+    @property
+    def weights(self) -> np.ndarray:
+        """Probabilities of the components, (k,) or wider; they sum to 1."""
+        if self.own_weights is not None:
+            return self.own_weights
+        weights = (self.mixtures.T * self.shares).sum(axis=1)
+        return weights / weights.sum()
 
 
-class AspectTables:
-    """Documents of counts, P(word | component) and P(component | document).
+class Documents:
+    """Documents of counts, the rows of PLSA.
 
     Counts are scaled by a power of two where they are huge or tiny, weights where the largest is
     not 1; the pseudo-counts with them, so that nothing else changes.
@@ -42,15 +52,11 @@ class AspectTables:
     Parameters
     ----------
     X : csr_array (n, v) of non-negative float32 or float64
-    weights : (n,) float64 or None
+    weight : (n,) float64 or None
         Of the documents; None is all ones.
-    components : (k, v)
-    mixtures : (n, k) or (k,)
-        P(component | document); (k,) is the same for all.
+    n_components : int
     alpha : float
         Pseudo-counts of every word of a component and of every component of a document.
-    for_fit : bool
-        Whether the words' sums are needed.
 
     Attributes
     ----------
@@ -60,36 +66,60 @@ class AspectTables:
         Weighted sum of `totals`.
     unit : int
         2^unit is what a scaled and weighted count of 1 stands for.
+    total : float
+        Weighted sum of the counts.
     """
 
-    def __init__(self, X, weights, components, mixtures, alpha, for_fit=True):
-        (n, v), k, dtype = X.shape, len(components), X.dtype
-        self.k, self._v = k, v
+    def __init__(self, X, weight, n_components, alpha):
+        (n, v), dtype = X.shape, X.dtype
+        self.X, self.weight, self.k, self._v = X, weight, n_components, v
         line = 64 // dtype.itemsize
-        stride = -(-k // line) * line
-        require_tables(n, v, stride, dtype)
+        self._stride = -(-n_components // line) * line
+        require_tables(n, v, self._stride, dtype)
         self._rows = X.indptr.astype(np.int64, copy=False)
         self._words = X.indices.astype(np.int32, copy=False)
         self._counts, power = scaled_weights(np.ascontiguousarray(X.data), plain=_SAFE)
-        weights = np.ones(n) if weights is None else np.ascontiguousarray(weights)
+        weights = np.ones(n) if weight is None else np.ascontiguousarray(weight)
         self.weights, weight_power = scaled_weights(weights, plain=1)
         self._alpha = _pseudo_counts(alpha, power)
         self._word_alpha = _pseudo_counts(self._alpha, weight_power)
         self.unit = power + weight_power
-        self._work = _OPERATIONS_OF_A_VALUE * stride  # for a count
+        self._work = _OPERATIONS_OF_A_VALUE * self._stride  # for a count
         self._threads = effective_threads(self._work * len(self._words))
         self.totals = np.empty(n)
         _ext.row_sums(self._rows, self._counts, self.totals, self._threads)
         self.mass = float((self.weights * self.totals).sum())
-        self._u = _padded(components.T, (v, stride), dtype)
-        self._t = _padded(mixtures, (n, stride), dtype)
-        block = self._arrange() if for_fit else 1
-        self._t_sums = scratch_array((self._threads, block, stride), np.dtype(np.float64))
-        self._u_sums = _zeros((v, stride)) if for_fit else None
+        self.total = float(np.ldexp(self.mass, self.unit))
+        self._u_sums = self._t_sums = None  # of the sums by word, and the blocks' documents
+
+    def placed(self, tables: AspectTables) -> AspectTables:
+        """Return tables with padded rows; documents without mixtures have the weights."""
+        (n, v), dtype = self.X.shape, self.X.dtype
+        words, mixtures = tables.words, tables.mixtures
+        if not self._is_padded(words):
+            words = _padded(words[:, : self.k], (v, self._stride), dtype)
+        if mixtures is None:
+            mixtures = _padded(tables.own_weights, (n, self._stride), dtype)
+        elif not self._is_padded(mixtures):
+            mixtures = _padded(mixtures[:, : self.k], (n, self._stride), dtype)
+        return AspectTables(tables.own_weights, words, mixtures, tables.shares)
+
+    def _is_padded(self, table):
+        return table.shape[1] == self._stride and table.flags.c_contiguous
+
+    @cached_property
+    def shares(self) -> np.ndarray:
+        """Shares of the documents in all counts, (n,)."""
+        return self.weights * self.totals / self.mass
+
+    def log_shares(self) -> float:
+        """Return the mean of log P(document) per count."""
+        shares = self.shares
+        return float((shares * np.log(np.where(shares > 0, shares, 1))).sum())
 
     def _arrange(self):
-        """Cut documents into blocks and sort their non-zeros; return the largest block's size."""
-        (n, stride), (v, _), nnz = self._t.shape, self._u.shape, len(self._words)
+        """Cut documents into blocks, sort their non-zeros, and make room for the sums."""
+        (n, v), stride, nnz = self.X.shape, self._stride, len(self._words)
         dtype = self._counts.dtype
         require_memory(
             nnz,
@@ -123,91 +153,70 @@ class AspectTables:
         )  # fmt: skip
         calls = math.ceil(nnz / items_per_call(self._work))  # none where there are no counts
         self._calls = [blocks * call // max(calls, 1) for call in range(calls + 1)]
-        return int(np.diff(self._blocks).max())
+        block = int(np.diff(self._blocks).max())
+        self._t_sums = scratch_array((self._threads, block, stride), np.dtype(np.float64))
+        self._u_sums = _zeros((v, stride))
 
-    def expect(self, moves=False):
+    def expect(self, tables: AspectTables, moved: np.ndarray | None = None) -> float:
         """Add up the words' sums; return the mean of log P(word | document) per count.
 
-        With `moves`, the M-step of the documents follows.
+        With `moved`, a table like the mixtures, the M-step of the documents follows, into it.
         """
+        if self._u_sums is None:
+            self._arrange()
+        if moved is None:
+            moved = np.empty((0, self._stride), self.X.dtype)
         log_likelihoods = np.zeros(len(self._tiles))
         for first, last in pairwise(self._calls):
             _ext.expect(
-                self._blocks, self._tiles, *self._ordered, self.weights, self._u, self._t,
-                self._u_sums, self._t_sums, first, last, log_likelihoods, moves, self.k,
-                self._alpha, self._threads,
+                self._blocks, self._tiles, *self._ordered, self.weights, tables.words,
+                tables.mixtures, self._u_sums, self._t_sums, first, last, log_likelihoods, moved,
+                self.k, self._alpha, self._threads,
             )  # fmt: skip
         return float(log_likelihoods.sum()) / self.mass
 
-    def ascend(self, max_iter, tol, progress, steps_before):
-        """Take steps of EM; return the fitted attributes, and the largest fall of the objective.
-
-        The fit has converged where a step gained no more than `tol`, and after one step more the
-        next, which is not taken, would too. Tables change in place: so those that may be the last
-        are kept.
+    def step(self, tables: AspectTables) -> tuple[float, AspectTables, np.ndarray]:
+        """Return the mean of log P(word | document), the tables of the M-step, and (k,) bool:
+        components without counts.
         """
-        frequencies = self.weights * self.totals / self.mass
-        constant = float((frequencies * np.log(np.where(frequencies > 0, frequencies, 1))).sum())
-        trace, kept, end, fall = [], None, None, (0, 0.0)
-        for step in range(max_iter + 1):
-            objective = self.log_prior() + constant
-            objective += self.expect(moves=step < max_iter)
-            change = objective - trace[-1] if trace and trace[-1] > -np.inf else np.inf
-            small = abs(change) <= tol and tol > 0
-            if small and end == step - 1:
-                break
-            trace.append(objective)
-            if step:
-                progress.step(steps_before + step, objective=objective, change=change)
-            if -change > max(fall[1], self.rounding(objective)):
-                fall = step, -change
-            if step < max_iter:
-                self._move_words()
-            if small and end != step:
-                kept, end = self.fitted(), step + 1
-        converged = end == len(trace) - 1 < max_iter
-        found = kept if converged else self.fitted()
-        found |= {"log_likelihood_trace_": np.array(trace), "converged_": converged}
-        return found | {"n_iter_": len(trace) - 1}, fall
+        moved = scratch_array(tables.mixtures.shape, tables.mixtures.dtype)
+        objective = self.expect(tables, moved)
+        masses = self._sum_words(tables.words, self._word_alpha)
+        words, scales = scratch_array(tables.words.shape, tables.words.dtype), np.empty((2, self.k))
+        _ext.move_words(tables.words, self._u_sums, masses, scales, words, self._threads)
+        return objective, AspectTables(None, words, moved, tables.shares), masses <= 0
 
-    def rounding(self, objective):
-        """Return a bound on the rounding error of the objective."""
-        return _rounding(self._u.dtype, self.k, objective, self._prior_size(), self._counts.size)
+    def rounding(self, objective: float) -> float:
+        """Return a bound on the rounding error of a difference of objectives."""
+        n_logs = 0.0
+        if self._alpha > 0:  # logarithms that the prior adds to those of a count
+            n_logs = self._alpha * float(self.weights.sum()) + self._word_alpha * self._v
+            n_logs *= self.k / self.mass
+        return _rounding(self.X.dtype, self.k, objective, n_logs, self._counts.size)
 
-    def _prior_size(self):
-        """Return how many logarithms of probabilities the prior adds to those of a count."""
-        if self._alpha == 0:
-            return 0.0
-        n_logs = self._alpha * float(self.weights.sum()) + self._word_alpha * self._v
-        return n_logs * self.k / self.mass
-
-    def expected_counts(self):
+    def expected_counts(self, tables: AspectTables) -> np.ndarray:
         """Turn the words' sums into weighted counts, in units of the data: (k, v) float64."""
-        self._sum_words(0.0)
+        self._sum_words(tables.words, 0.0)
         counts = np.ldexp(self._u_sums[:, : self.k].T, self.unit)
         self._u_sums[:] = 0
         return counts
 
-    def _sum_words(self, alpha):
+    def _sum_words(self, u, alpha):
         masses = np.empty((-(-self._v // _SPAN), self.k))
-        _ext.expected_counts(self._u, self._u_sums, self.k, alpha, masses, _SPAN, self._threads)
+        _ext.expected_counts(u, self._u_sums, self.k, alpha, masses, _SPAN, self._threads)
         return masses.sum(axis=0)
 
-    def _move_words(self):
-        masses = self._sum_words(self._word_alpha)
-        scales = np.empty((2, self.k))
-        _ext.move_words(self._u, self._u_sums, masses, scales, self._threads)
-
-    def fold_in(self, tol, max_iter):
+    def fold_in(self, tables: AspectTables, tol: float, max_iter: int) -> None:
         """Iterate the mixtures alone, each until none of its values moves by more than `tol`."""
         n, change = len(self.totals), np.full(len(self.totals), np.inf)
         first, at_once = 0, items_per_call(self._work * _STEPS)
+        sums = scratch_array((self._threads, 1, self._stride), np.dtype(np.float64))
         while first < n:
             last = int(np.searchsorted(self._rows, self._rows[first] + at_once, side="right")) - 1
             last = min(n, max(first + 1, last))
             for step in range(0, max_iter, _STEPS):
                 _ext.fold_in(
-                    self._rows, self._words, self._counts, self._u, self._t, self._t_sums,
+                    self._rows, self._words, self._counts, tables.words, tables.mixtures, sums,
                     change, first, last, self.k, self._alpha, tol, min(_STEPS, max_iter - step),
                     self._threads,
                 )  # fmt: skip
@@ -215,17 +224,14 @@ class AspectTables:
                     break
             first = last
 
-    def log_prior(self):
+    def log_prior(self, tables: AspectTables) -> float:
         """Return the mean per count of the prior's log density, up to a constant."""
-        return self.log_prior_of_documents() + self.log_prior_of_words()
+        words = self._mean_of_logs(tables.words, self._word_alpha, np.float64(1))
+        return self.log_prior_of_documents(tables) + words
 
-    def log_prior_of_documents(self):
-        """Return the part of `log_prior` for P(component | document)."""
-        return self._mean_of_logs(self._t, self._alpha, self.weights)
-
-    def log_prior_of_words(self):
-        """Return the part of `log_prior` for P(word | component)."""
-        return self._mean_of_logs(self._u, self._word_alpha, np.float64(1))
+    def log_prior_of_documents(self, tables: AspectTables) -> float:
+        """Return the summand of `log_prior` for P(component | document)."""
+        return self._mean_of_logs(tables.mixtures, self._alpha, self.weights)
 
     def _mean_of_logs(self, table, alpha, weights):
         if alpha == 0:
@@ -235,26 +241,6 @@ class AspectTables:
         present = weights > 0  # an absent document's logarithms may be infinite
         np.multiply(logs, weights, out=logs, where=present)
         return alpha * float(np.sum(logs, where=present)) / self.mass
-
-    def components(self):
-        """Return P(word | component), (k, v)."""
-        return np.ascontiguousarray(self._u[:, : self.k].T)
-
-    def mixtures(self):
-        """Return P(component | document), (n, k)."""
-        return np.ascontiguousarray(self._t[:, : self.k])
-
-    def fitted(self):
-        """Return the fitted attributes of the model."""
-        components, frequencies = self.components(), self.weights * self.totals / self.mass
-        joint = self.mixtures().T * frequencies
-        weights = joint.sum(axis=1)
-        documents = proportions(joint, frequencies)
-        return {
-            "components_": components,
-            "weights_": (weights / weights.sum()).astype(components.dtype),
-            "document_components_": documents.astype(components.dtype),
-        }
 
 
 def _rounding(dtype, k, objective, n_logs, n_counts):

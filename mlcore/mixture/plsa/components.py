@@ -1,0 +1,136 @@
+"""Components of PLSA: distributions of words, of which each document is a mixture of its own."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mlcore.mixture.components import Components
+from mlcore.mixture.plsa.aspect_tables import (
+    AspectTables,
+    Documents,
+    proportions,
+    random_components,
+)
+
+
+class PLSAStatistics(NamedTuple):
+    """Sums over documents, from which `PLSA.update` takes its step."""
+
+    word_counts: np.ndarray  # (k, v) expected counts of each word from each component
+    log_likelihood: float  # of the counts, with the prior of the documents' mixtures
+    mass: np.float64  # the sum of the counts
+
+
+class AspectComponents(Components):
+    """Distributions of words. A document's mixture is a parameter of `fit`, which has all rows.
+
+    By sums over blocks of documents nothing is remembered of one, so its mixture is folded in.
+
+    Parameters
+    ----------
+    n_components : int
+    alpha : float
+        Pseudo-counts of every word of a component and of every component of a document.
+    tol, max_iter : float, int
+        Of the mixtures that are folded in.
+    folded : bool
+        True for steps by sums over blocks.
+    """
+
+    collapsed_may_grow = True
+
+    def __init__(
+        self, n_components: int, alpha: float, tol: float, max_iter: int, *, folded: bool
+    ) -> None:
+        self.n_components, self.alpha = n_components, alpha
+        self._tol, self._max_iter, self._folded = tol, max_iter, folded
+        self.exact = not folded
+        self._documents: Documents | None = None  # those of the fit, by which rounding goes
+
+    def rows(self, X, weight):
+        self._documents = Documents(X, weight, self.n_components, self.alpha)
+        return self._documents
+
+    def start(self, em, start_values, rng, number=0):
+        weights, components, mixtures = start_values
+        rows, k = em.rows, self.n_components
+        if components is None:
+            components = random_components(rows.X, rows.weight, k, rng)
+        dtype = rows.X.dtype
+        if mixtures is not None:
+            mixtures = mixtures.astype(dtype)
+        weights = np.full(k, 1 / k) if weights is None else weights
+        return AspectTables(
+            weights.astype(dtype), components.astype(dtype).T, mixtures, rows.shares
+        )
+
+    def for_any_rows(self, parameters):
+        return AspectTables(parameters.own_weights, parameters.words)
+
+    def step(self, rows, parameters):
+        tables = rows.placed(parameters)
+        objective = rows.log_prior(tables) + rows.log_shares()
+        log_likelihood, moved, empty = rows.step(tables)
+        return objective + log_likelihood, moved, empty
+
+    def folded_in(self, rows: Documents, parameters: AspectTables) -> AspectTables:
+        """Return tables with the documents' mixtures under these components."""
+        tables = rows.placed(AspectTables(parameters.own_weights, parameters.words))
+        rows.fold_in(tables, self._tol, self._max_iter)
+        return tables
+
+    def statistics(self, rows, parameters):
+        tables, mean = self.folded_in(rows, parameters), 0.0
+        if not rows.total > 0:
+            return PLSAStatistics(np.zeros(parameters.words.T.shape), 0.0, np.float64(0))
+        mean = rows.expect(tables) + rows.log_prior_of_documents(tables)
+        total = np.float64(rows.total)
+        return PLSAStatistics(rows.expected_counts(tables), mean * rows.total, total)
+
+    def maximize(self, statistics, parameters):
+        counts, dtype = statistics.word_counts, parameters.words.dtype
+        words = proportions(counts + self.alpha, parameters.words.T).astype(dtype)
+        weights = (counts.sum(axis=1) / counts.sum()).astype(dtype)
+        return AspectTables(weights, words.T), weights == 0
+
+    def log_prior(self, parameters):
+        if self.alpha == 0:
+            return 0.0
+        with np.errstate(divide="ignore"):
+            return self.alpha * float(np.log(parameters.words.T, dtype=np.float64).sum())
+
+    def rounding(self, parameters, objective, n):
+        """Half of what rounding, and the tolerance of folding in, explain of a difference."""
+        if self._folded:
+            return np.finfo(parameters.words.dtype).eps ** 0.75 * abs(objective) / 2
+        return self._documents.rounding(objective) / 2
+
+    def why_it_fell(self):
+        if self._folded:
+            return f"documents are folded in to tol={self._tol:g}"
+        return super().why_it_fell()
+
+    def reorder(self, parameters, order):
+        weights, words, mixtures, shares = parameters
+        weights = None if weights is None else weights[order]
+        mixtures = None if mixtures is None else mixtures[:, order]
+        return AspectTables(weights, words[:, order], mixtures, shares)
+
+    def expected(self, parameters, total_weight):
+        counts = parameters.weights[:, None] * parameters.words.T.astype(np.float64)
+        return PLSAStatistics(counts, 0.0, np.float64(1))
+
+    def attributes(self, parameters):
+        words, k = parameters.words, self.n_components
+        attributes = {
+            "components_": np.ascontiguousarray(words[:, :k].T),
+            "weights_": parameters.weights[:k].astype(words.dtype),
+        }
+        if parameters.mixtures is not None:
+            joint = parameters.mixtures[:, :k].T * parameters.shares
+            documents = proportions(joint, parameters.shares)
+            attributes["document_components_"] = documents.astype(words.dtype)
+        return attributes
+
+    def parameters(self, mixture):
+        return AspectTables(mixture.weights_, mixture.components_.T)
