@@ -17,8 +17,8 @@ from mlcore.mixture import (
 )
 from mlcore.mixture.components import Components
 from mlcore.mixture.em import EM, Run
-from mlcore.mixture.gaussian.components import GaussianComponents
 from mlcore.mixture.em_model import EMModel
+from mlcore.mixture.gaussian.components import GaussianComponents
 from mlcore.mixture.mixture import Mixture
 from mlcore.model import ConvergenceWarning, Model
 
