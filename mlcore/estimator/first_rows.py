@@ -6,25 +6,43 @@ are enough for each component or cluster; from then on each block is a step.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse as sp
 
 from mlcore.checks import as_weights
 from mlcore.checks.feature_names import check_column_names, column_names
+from mlcore.checks.stored import stored
 from mlcore.estimator.model import Model
 
 ENOUGH = 100  # rows for each component or cluster
 _GROWTH = 1.5  # factor of the number of rows after which they are fitted again
-# What a model keeps as `_first_rows`, for `_stored`.
-FIRST_ROWS = {
-    "blocks": ["b", "rows r[] f"],
-    "weights": ["b", "none | float64 r[]"],
-    "names": "none | names f",
-    "n_rows": "count",
-    "n_fitted": "count",
-}
+
+
+@stored(version=1)
+class FirstRows(NamedTuple):
+    """Blocks of rows that a model keeps as `_first_rows`."""
+
+    blocks: list[Any]
+    weights: list[np.ndarray | None]
+    names: np.ndarray | None  # of the columns
+    n_rows: int  # of positive weight
+    n_fitted: int  # of the last fit to them
+    _stored = {
+        "blocks": ["b", "rows r[] f"],
+        "weights": ["b", "none | float64 r[]"],
+        "names": "none | names f",
+        "n_rows": "count",
+        "n_fitted": "count",
+    }
+
+
+def first_rows_of_older(state: dict[str, Any]) -> dict[str, Any]:
+    """Return the state of a model of 0.2, which kept its first rows as a dict, as it is now."""
+    if isinstance(state.get("_first_rows"), dict):
+        state["_first_rows"] = FirstRows(**state["_first_rows"])
+    return state
 
 
 def add_first_rows(
@@ -54,23 +72,23 @@ def add_first_rows(
     fit : callable
         ``fit(X, weight)`` returns a model fitted to the first rows.
     """
-    owner, held = type(model).__name__, model._first_rows or {}
+    owner = type(model).__name__
+    held = model._first_rows or FirstRows([], [], None, 0, 0)
     # The block must have the columns of the blocks before.
-    names = column_names(X)
-    if held:
-        check_column_names(names, held["names"], owner)
-    like = held["blocks"][0] if held else None
+    names, like = column_names(X), held.blocks[0] if held.blocks else None
+    if like is not None:
+        check_column_names(names, held.names, owner)
     X = check(X, like)
-    if held and X.shape[1] != like.shape[1]:
+    if like is not None and X.shape[1] != like.shape[1]:
         raise ValueError(
             f"X has {X.shape[1]} features, but {owner} is expecting {like.shape[1]} features "
             "as input."
         )
     n = X.shape[0]
     weight = None if sample_weight is None else as_weights(sample_weight, n)
-    blocks, weights = [*held.get("blocks", []), X], [*held.get("weights", []), weight]
-    n_rows = held.get("n_rows", 0) + (n if weight is None else int(np.count_nonzero(weight)))
-    n_fitted, most = held.get("n_fitted", 0), n_groups * enough(X.shape[1])
+    blocks, weights = [*held.blocks, X], [*held.weights, weight]
+    n_rows = held.n_rows + (n if weight is None else int(np.count_nonzero(weight)))
+    n_fitted, most = held.n_fitted, n_groups * enough(X.shape[1])
     changed, kept = {}, None
     # A new fit, if they have grown by half or are enough.
     if n_rows >= n_groups and n_rows >= min(most, _GROWTH * n_fitted):
@@ -81,8 +99,7 @@ def add_first_rows(
     if n_rows < most:
         blocks[-1] = X.copy()  # the caller may read each block into the same array
         weights[-1] = None if weight is None else weight.copy()
-        kept = {"blocks": blocks, "weights": weights, "names": names}
-        kept |= {"n_rows": n_rows, "n_fitted": n_fitted}
+        kept = FirstRows(blocks, weights, names, n_rows, n_fitted)
     model._update_state(changed | {"_first_rows": kept})
 
 

@@ -14,13 +14,14 @@ from mlcore.checks import (
     require_random_state,
     scaled_weights,
 )
-from mlcore.first_rows import ENOUGH, FIRST_ROWS, add_first_rows
+from mlcore.checks.stored import stored
+from mlcore.estimator.first_rows import ENOUGH, FirstRows, add_first_rows, first_rows_of_older
+from mlcore.estimator.model import Model, warn
+from mlcore.estimator.progress import CallbackSupport, Progress
 from mlcore.mixture.components import Components
 from mlcore.mixture.em import EM, RECENT, Fall, Run
-from mlcore.model import Model, warn
-from mlcore.progress import CallbackSupport, Progress
-from mlcore.row_sums import RepeatedPasses, merged
-from mlcore.threads import single_threaded_blas
+from mlcore.row_sums import RowSums, without
+from mlcore.runtime.threads import single_threaded_blas
 
 _MANY_ROWS = 1e6  # whose sums are rounded as much as those of blocks, whose rows nobody counts
 _SHORT_RUN = 10  # steps of each of several starts before one of them goes on
@@ -36,7 +37,18 @@ class Settings(NamedTuple):
     progress: Progress
 
 
-class EMModel(CallbackSupport, RepeatedPasses, Model):
+@stored(version=1)
+class Passes(NamedTuple):
+    """State of a fit by sums over all rows, from `begin` to `finish`."""
+
+    drawn: bool = False  # the start was drawn: `finish` sorts the components
+    ties: Any = None  # tied values of the rows that `begin` saw
+    before: Any = None  # parameters, if the step that led to them gained less than `tol`
+    last: Any = None  # parameters to end with, since the next step would have gained less too
+    _stored = {"drawn": "bool", "ties": "any", "before": "any", "last": "any"}
+
+
+class EMModel(CallbackSupport, RowSums, Model):
     """Models fitted by EM. A subclass makes the components, and says what users may give of them.
 
     Attributes
@@ -57,7 +69,8 @@ class EMModel(CallbackSupport, RepeatedPasses, Model):
     n_iter_: int
     converged_: bool
     collapsed_components_: np.ndarray
-    _first_rows: dict[str, Any] | None = None
+    _first_rows: FirstRows | None = None
+    _run_ = None  # `Passes`, from `begin` on
     _total: ClassVar[str] = "total_weight_"  # attribute: the sum of the weights seen
     _of_fit: ClassVar[frozenset[str]] = frozenset()  # attributes that are of the rows of `fit`
     _stored = {
@@ -67,21 +80,32 @@ class EMModel(CallbackSupport, RepeatedPasses, Model):
         "n_iter_": "count",
         "converged_": "bool",
         "collapsed_components_": "int z? < k",
-        "_first_rows": FIRST_ROWS,
-        "_drawn_": "bool",
-        "_kept_": "any",
-        "_end_": "any",
-        "_ties_": ("float64 tied? f", "float64 tied?"),
+        "_first_rows": ("|", "none", FirstRows),
+        "_run_": ("|", "none", Passes),
+    }
+    _instead = {
+        "verbose_interval": "drop it: verbose=1 prints a line a second, verbose=2 every step",
     }
 
     def _check_loaded(self):
         """Refuse parameters of a fit over blocks that are not like those of the mixture."""
-        for name in ("_kept_", "_end_"):
-            kept = vars(self).get(name)
+        for name in ("before", "last"):
+            kept = getattr(self._run_, name, None)
             if kept is not None:
                 own = self._fitted_components().parameters(self)
-                if type(kept) is not tuple or list(map(_form, kept)) != list(map(_form, own)):
-                    raise ValueError(f"{name} are no parameters of this mixture.")
+                if type(kept) is not type(own) or list(map(_form, kept)) != list(map(_form, own)):
+                    raise ValueError(f"_run_.{name} are no parameters of this mixture.")
+
+    def _from_older_state(self, state):
+        """0.2 kept the state of a fit over blocks, and the first rows, in loose attributes."""
+        loose = {name: state.pop(name, None) for name in ("_drawn_", "_kept_", "_end_")}
+        if any(value is not None for value in loose.values()):
+            before, last = (
+                None if loose[name] is None else self._older_parameters(loose[name])
+                for name in ("_kept_", "_end_")
+            )
+            state["_run_"] = Passes(bool(loose["_drawn_"]), None, before, last)
+        return super()._from_older_state(first_rows_of_older(state))
 
     # ---- what differs between mixtures
 
@@ -98,6 +122,10 @@ class EMModel(CallbackSupport, RepeatedPasses, Model):
 
         `shape` is that of the rows.
         """
+        raise NotImplementedError
+
+    def _older_parameters(self, values: tuple) -> Any:
+        """Return the parameters that 0.2 kept as a tuple of values."""
         raise NotImplementedError
 
     def _may_continue(self, components: Components) -> bool:
@@ -299,8 +327,7 @@ class EMModel(CallbackSupport, RepeatedPasses, Model):
             runs, rng = self._starts(em)
         parameters = em.components.for_any_rows(runs[0].parameters)
         self._set_unfitted(original, em.components, parameters, total_weight=0.0)
-        ties = em.components.ties(em.rows)
-        self._update_state({"_drawn_": rng is not None, "_ties_": _plain(ties)})
+        self._update_state({"_run_": Passes(rng is not None, em.components.ties(em.rows))})
         return self
 
     @single_threaded_blas()
@@ -340,21 +367,6 @@ class EMModel(CallbackSupport, RepeatedPasses, Model):
             found = components.statistics(components.rows(X, weight), components.parameters(self))
         return type(found)(*(np.ldexp(part, scale) for part in found)) if scale else found
 
-    def merge(self, a: Any, b: Any) -> Any:
-        """Return the sums over the rows of both.
-
-        Parameters
-        ----------
-        a, b : NamedTuple
-            From `partial_statistics`, under the same parameters.
-
-        Returns
-        -------
-        statistics : NamedTuple
-            Their sums.
-        """
-        return merged(a, b)
-
     def update(self, statistics: Any) -> Self:
         """Replace the parameters by those the sums lead to: one step of EM.
 
@@ -374,17 +386,16 @@ class EMModel(CallbackSupport, RepeatedPasses, Model):
         self._check_fitted()
         self._require_alike(statistics)
         components = self._fitted_components()
-        before, kept = components.parameters(self), vars(self).get("_kept_")
+        before, run = components.parameters(self), self._run_ or Passes()
         objective, change = self._objective_of(statistics, components, before)
         small = abs(change) < self.tol
         trace = np.append(self.log_likelihood_trace_, objective)
         seen = float(statistics.mass.sum())
-        ties = vars(self).get("_ties_")
-        self._move(components, statistics, seen, ties)
-        end = kept if small else None
-        state = {"lower_bound_": objective, "converged_": end is not None, "_end_": end}
-        state |= {"log_likelihood_trace_": trace, "_kept_": _plain(before) if small else None}
-        self._update_state(state)
+        self._move(components, statistics, seen, run.ties)
+        last = run.before if small else None
+        run = run._replace(before=before if small else None, last=last)
+        state = {"lower_bound_": objective, "converged_": last is not None, "_run_": run}
+        self._update_state(state | {"log_likelihood_trace_": trace})
         return self
 
     def _objective_of(self, statistics, components, parameters):
@@ -421,39 +432,62 @@ class EMModel(CallbackSupport, RepeatedPasses, Model):
                 "it must be positive and finite."
             )
 
-    @property
-    def _closing_pass(self) -> bool:
-        """True if the objective of the parameters is not known yet."""
+    def needs_finishing_pass(self) -> bool:
+        """Return True if the objective of the last parameters is not known yet.
+
+        Returns
+        -------
+        needed : bool
+            Whether `finish` needs the sums over all rows.
+        """
         return not self.converged_
 
-    def _close_passes(self, total: Any = None) -> None:
-        """End a fit by `update` as `fit` ends: the last objective, the order of components, and
-        what it warns of.
+    def finish(self, total: Any = None) -> None:
+        """End a fit by `update` as `fit` ends: last objective, order of components, warnings.
+
+        Parameters
+        ----------
+        total : NamedTuple, optional
+            Sums over all rows, if `needs_finishing_pass`.
         """
-        components = self._fitted_components()
-        state, trace = vars(self), self.log_likelihood_trace_
-        end, n_iter = state.get("_end_"), self.n_iter_
+        components, passes = self._fitted_components(), self._run_ or Passes()
+        last, n_iter, trace = passes.last, self.n_iter_, self.log_likelihood_trace_
+        # The objective of the last parameters, and the step before if the fit has converged there.
         if total is not None:
             objective, change = self._objective_of(total, components, components.parameters(self))
             n_iter, trace = n_iter + 1, np.append(trace, objective)
-            end = state.get("_kept_") if abs(change) < self.tol else None
-        if end is not None:  # the last objective is that of the step which is not taken
+            last = passes.before if abs(change) < self.tol else None
+        if last is not None:  # the last objective is that of the step which is not taken
             n_iter, trace = n_iter - 1, trace[:-1]
-            end = type(components.parameters(self))(*end)
-            self._update_state(components.attributes(end) | {"converged_": True})
+            self._update_state(components.attributes(last) | {"converged_": True})
         self._update_state(
-            {"log_likelihood_trace_": trace, "lower_bound_": trace[-1], "n_iter_": n_iter - 1},
-            forget={"_kept_", "_end_"} & state.keys(),
+            {
+                "log_likelihood_trace_": trace,
+                "lower_bound_": trace[-1],
+                "n_iter_": n_iter - 1,
+                "_run_": passes._replace(before=None, last=None),
+            }
         )
+        # The order of components, and warnings.
         run = Run(components.parameters(self))
         run.converged, run.collapsed = self.converged_, self.collapsed_components_
         run.spikes = getattr(self, "spikes_", None)
-        if vars(self).get("_drawn_"):
+        if passes.drawn:
             run.reorder(components, np.argsort(-run.parameters.weights, kind="stable"))
         changed = components.attributes(run.parameters)
         changed |= components.of_ties(run.parameters, run.spikes)
         self._update_state(changed | {"collapsed_components_": run.collapsed})
         self._report(run, components)
+
+    def for_workers(self) -> Self:
+        """Return the model that workers need for sums: without what stays in this process.
+
+        Returns
+        -------
+        model
+            This model, or a copy without its callback and the state of the fit.
+        """
+        return without(self, "callback", "_run_")
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Move the mixture towards new rows: one step of EM on them and on what is known so far.
@@ -507,9 +541,9 @@ class EMModel(CallbackSupport, RepeatedPasses, Model):
         trace = np.append(self.log_likelihood_trace_, objective)
         ties = self._ties_with(components, X, sample_weight, share)
         self._move(components, mixed, seen, ties)
+        passes = (self._run_ or Passes())._replace(before=None, last=None)
         self._update_state(
-            {"log_likelihood_trace_": trace, "lower_bound_": objective},
-            forget={"_kept_", "_end_"} & vars(self).keys(),
+            {"log_likelihood_trace_": trace, "lower_bound_": objective, "_run_": passes}
         )
         lost = np.setdiff1d(self._gone(), before)
         if len(lost):
@@ -557,11 +591,12 @@ class EMModel(CallbackSupport, RepeatedPasses, Model):
 
     def _ties_with(self, components, X, sample_weight, share):
         """Return the tied values of new rows, which make up `share`, and of those seen before."""
+        spikes = getattr(self, "spikes_", None)
+        if spikes is None:
+            return None
         X, weight = self._checked(X, sample_weight, reset=False)
-        known = vars(self).get("_spikes_")
-        if known is not None:
-            known = known["value"], known["mass"] / getattr(self, self._total)
-        return components.ties(components.rows(X, weight), known, share)
+        earlier = spikes.value, spikes.mass / getattr(self, self._total)
+        return components.ties(components.rows(X, weight), earlier, share)
 
     def _move(self, components, statistics, seen, ties):
         """Take the step that statistics lead to, where rows have `ties`."""
@@ -584,8 +619,3 @@ class EMModel(CallbackSupport, RepeatedPasses, Model):
 
 def _form(array):
     return getattr(array, "dtype", None), np.shape(array)
-
-
-def _plain(values):
-    """Return a tuple of the values of a NamedTuple, which a file can hold; or None."""
-    return None if values is None else tuple(values)

@@ -9,7 +9,7 @@ import numpy as np
 from mlcore.checks import as_choice, as_integer, as_weights
 from mlcore.checks.missing import with_missing
 from mlcore.mixture.em_model import EMModel
-from mlcore.threads import single_threaded_blas
+from mlcore.runtime.threads import single_threaded_blas
 
 STARTS = ("k-means++", "kmeans", "random", "random_from_data")  # values of init_params
 

@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
 from scipy.stats import poisson
 
+from mlcore.estimator.model import ConvergenceWarning, Model
 from mlcore.mixture import (
     BernoulliMixture,
     BinomialMixture,
@@ -20,7 +21,6 @@ from mlcore.mixture.em import EM, Run
 from mlcore.mixture.em_model import EMModel
 from mlcore.mixture.gaussian.components import GaussianComponents
 from mlcore.mixture.mixture import Mixture
-from mlcore.model import ConvergenceWarning, Model
 
 MIXTURES = [
     BernoulliMixture,

@@ -14,7 +14,6 @@ from mlcore.mixture import GaussianMixture, em
 from mlcore.mixture.components import Components
 from mlcore.mixture.gaussian.components import GaussianComponents
 from mlcore.mixture.gaussian.parameters import Parameters
-from mlcore.model import ConvergenceWarning
 
 KINDS = ("full", "tied", "diag", "spherical")
 kinds = pytest.mark.parametrize("kind", KINDS)
@@ -64,7 +63,7 @@ def test_hard_data_give_finite_answers(kind, case, reg_covar, init_params):
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 model.fit(X.astype(dtype))
                 fitted = {name: v for name, v in vars(model).items() if name.endswith("_")}
-                del fitted["_spikes_"]
+                del fitted["spikes_"]
                 found = [*model.spikes_, *(v for v in fitted.values() if v is not kind)]
                 proba = model.predict_proba(X)
                 far = np.where(X > X.mean(axis=0), 1e14, -1e14)

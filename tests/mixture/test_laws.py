@@ -169,7 +169,7 @@ def discrete(cls, X, k, alpha, categories=None):
                 prior = logs.sum()
             else:
                 p, trials = model.means_.astype(WIDE), WIDE(getattr(model, "n_trials", 1))
-                q = np.asarray(model._failures_.T, WIDE)
+                q = np.asarray(model._solution_.probabilities.T, WIDE)
                 ones = np.where(X[:, None] > 0, X[:, None] * np.log(p), 0)
                 zeros = np.where(X[:, None] < trials, (trials - X[:, None]) * np.log(q), 0)
                 terms, prior = [(ones + zeros).sum(axis=2)], (np.log(p) + np.log(q)).sum()

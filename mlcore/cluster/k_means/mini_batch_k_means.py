@@ -15,8 +15,8 @@ from mlcore.cluster.k_means.k_means import variance_of
 from mlcore.cluster.k_means.lloyd import Clustering, objective, squared_moves
 from mlcore.cluster.k_means.origin_and_unit import choose_units
 from mlcore.cluster.k_means.row_sampler import RowSampler
-from mlcore.first_rows import ENOUGH, FIRST_ROWS, add_first_rows
-from mlcore.progress import Progress
+from mlcore.estimator.first_rows import ENOUGH, FirstRows, add_first_rows, first_rows_of_older
+from mlcore.estimator.progress import Progress
 
 _MOST_COPIES = 64  # of a sample, on average, that passes and patience count
 _FIRST_STEPS = 10  # most steps of Lloyd's algorithm on the first samples of a stream
@@ -84,12 +84,12 @@ class MiniBatchKMeans(CentroidModel):
     n_steps_: int
     _batches_ = 1  # in a pass over all rows, of which `update` takes one
     _course_: tuple[float, float, int]  # smoothed objective, the least, steps since then
-    _first_rows: dict[str, Any] | None = None
+    _first_rows: FirstRows | None = None
     _stored = {
         "counts_": "float64 k",
         "n_steps_": "count",
         "_course_": ("float", "float", "int"),
-        "_first_rows": FIRST_ROWS,
+        "_first_rows": ("|", "none", FirstRows),
     }
 
     _instead = {
@@ -249,6 +249,9 @@ class MiniBatchKMeans(CentroidModel):
         model.update(model.partial_statistics(X, y, sample_weight))
         self._update_state(vars(model))
         return self
+
+    def _from_older_state(self, state):
+        return super()._from_older_state(first_rows_of_older(state))
 
     def _set_fitted(self, X_original, **attributes):
         self.__dict__.pop("_first_rows", None)

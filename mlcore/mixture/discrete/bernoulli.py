@@ -7,8 +7,9 @@ import numpy as np
 from scipy import sparse as sp
 
 from mlcore.checks import as_real
+from mlcore.estimator.model import warn
 from mlcore.kernels.structured.mixture_scores import ScoreTable, inverse_roots
-from mlcore.mixture.discrete.binomial_product import BinomialProduct, table_of_successes
+from mlcore.mixture.discrete.binomial_product import BinomialProduct, Failures, table_of_successes
 from mlcore.mixture.discrete.discrete_mixture import DiscreteMixture
 
 _BLOCK = 1024  # rows looked at in one go
@@ -103,8 +104,8 @@ class BernoulliMixture(DiscreteMixture):
     _tags = {"input_tags.sparse": True}
 
     means_: np.ndarray
-    _failures_: np.ndarray
-    _stored = {"means_": "float64 k f", "_failures_": "float64 f k"}
+    _solution_: Failures | None = None
+    _stored = {"means_": "float64 k f", "_solution_": ("|", "none", Failures)}
 
     def __init__(
         self,
@@ -191,6 +192,12 @@ class BernoulliMixture(DiscreteMixture):
 
     def _given_table(self, means, name, shape):
         return table_of_successes(means, name, shape, type(self).__name__)
+
+    def _from_older_state(self, state):
+        """0.2 kept the probabilities of failure as an array."""
+        if "_failures_" in state:
+            state["_solution_"] = Failures(state.pop("_failures_"))
+        return super()._from_older_state(state)
 
     def _as_first(self, X, like):
         X = super()._as_first(X, like)

@@ -7,7 +7,7 @@ import numpy as np
 
 from mlcore.checks import as_integer
 from mlcore.checks.arrays import real_array
-from mlcore.mixture.discrete.binomial_product import BinomialProduct, table_of_successes
+from mlcore.mixture.discrete.binomial_product import BinomialProduct, Failures, table_of_successes
 from mlcore.mixture.discrete.discrete_mixture import DiscreteMixture
 
 
@@ -76,8 +76,8 @@ class BinomialMixture(DiscreteMixture):
     _tags = {"input_tags.sparse": True, "input_tags.positive_only": True}
 
     means_: np.ndarray
-    _failures_: np.ndarray
-    _stored = {"means_": "float64 k f", "_failures_": "float64 f k"}
+    _solution_: Failures | None = None
+    _stored = {"means_": "float64 k f", "_solution_": ("|", "none", Failures)}
 
     def __init__(
         self,
@@ -164,6 +164,12 @@ class BinomialMixture(DiscreteMixture):
 
     def _given_table(self, means, name, shape):
         return table_of_successes(means, name, shape, type(self).__name__)
+
+    def _from_older_state(self, state):
+        """0.2 kept the probabilities of failure as an array."""
+        if "_failures_" in state:
+            state["_solution_"] = Failures(state.pop("_failures_"))
+        return super()._from_older_state(state)
 
     def _as_first(self, X, like):
         X = super()._as_first(X, like)

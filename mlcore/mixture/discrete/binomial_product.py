@@ -2,10 +2,12 @@
 
 from abc import abstractmethod
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse as sp
 
+from mlcore.checks.stored import stored
 from mlcore.mixture import start_values
 from mlcore.mixture.discrete.components import DiscreteComponents, Parameters, Rows, Statistics
 from mlcore.mixture.discrete.sparse_rows import BIT_GROUP, rows_of_array, rows_of_bits, rows_of_csr
@@ -16,6 +18,14 @@ _BITS = (np.arange(1 << BIT_GROUP) >> np.arange(BIT_GROUP)[:, None] & 1).astype(
 _ROUNDING = 16 * np.finfo(np.float64).eps  # of sums of the same values in two orders
 _LEAST = 2 * np.finfo(np.float64).eps  # smallest positive 1 - p
 _FIRST_ROWS = 1024  # whose modes are used: a wrong guess only costs entries
+
+
+@stored(version=1)
+class Failures(NamedTuple):
+    """Probabilities of failure beside `means_`: 1 - p, without losing what is small."""
+
+    probabilities: np.ndarray  # (d, k)
+    _stored = {"probabilities": "float64 f k"}
 
 
 class BinomialProduct(DiscreteComponents):
@@ -199,8 +209,9 @@ class BinomialProduct(DiscreteComponents):
     def parameters(self, mixture):
         p = mixture.means_.T
         failures = 1 - p
-        known = getattr(mixture, "_failures_", failures)  # the same, to more digits where small
-        failures = np.where(np.abs(known - failures) <= _ROUNDING, known, failures)
+        if mixture._solution_ is not None:  # the same, to more digits where small
+            kept = mixture._solution_.probabilities
+            failures = np.where(np.abs(kept - failures) <= _ROUNDING, kept, failures)
         return Parameters(mixture.weights_, np.concatenate([p, failures]), mixture.mean_totals_)
 
     def attributes(self, parameters):
@@ -209,13 +220,12 @@ class BinomialProduct(DiscreteComponents):
             "weights_": parameters.weights,
             "means_": np.ascontiguousarray(p.T),
             "mean_totals_": parameters.totals,
-            "_failures_": failures.copy(),
+            "_solution_": Failures(failures.copy()),
         }
 
     def arrays(self, mixture):
-        failures = getattr(mixture, "_failures_", None)
-        known = (mixture.weights_, mixture.means_)
-        return known if failures is None else (*known, failures)
+        arrays = (mixture.weights_, mixture.means_)
+        return arrays if mixture._solution_ is None else (*arrays, *mixture._solution_)
 
     @property
     def settings(self):

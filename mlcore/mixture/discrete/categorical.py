@@ -16,7 +16,6 @@ from mlcore.mixture.discrete.patterns import Patterns, found_categories
 from mlcore.mixture.discrete.sparse_e_step import row_bytes
 from mlcore.mixture.discrete.sparse_rows import SparseRows
 from mlcore.mixture.discrete.zero_probabilities import logarithm, possible
-from mlcore.model import warn
 
 _FEW_ROWS = 128  # up to which prediction does not build patterns of several items
 _UNSEEN = 1e-10  # probability of a category that the fit did not know, where there is a prior

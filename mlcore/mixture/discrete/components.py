@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mlcore.checks.stored import stored
 from mlcore.mixture.components import Components
 from mlcore.mixture.discrete.sparse_e_step import Loop, smoothed_frequencies
 from mlcore.mixture.discrete.sparse_rows import SparseRows
@@ -24,12 +25,14 @@ _CANDIDATES = 256  # rows that may seed a component
 _VALUES = 1 << 21  # of all candidates together
 
 
+@stored(version=1)
 class Parameters(NamedTuple):
     """The weights of the components, and their probabilities of each column."""
 
     weights: np.ndarray  # (k,)
     table: np.ndarray  # (n_columns, k)
     totals: np.ndarray  # (n_items, k) of a mean row, as in Statistics: no part of the likelihood
+    _stored = {"weights": "float64 k", "table": "float64 _ k", "totals": "float64 _ k"}
 
 
 class Statistics(NamedTuple):

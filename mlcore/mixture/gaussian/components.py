@@ -155,13 +155,13 @@ class GaussianComponents(Components):
 
     def spikes(self, ties, parameters, shrunk, mass):
         origin = self.scale.origin
-        return spikes_among(shrunk, parameters, self.family, origin, Ties(*ties), mass)
+        return spikes_among(shrunk, parameters, self.family, origin, ties, mass)
 
     def of_ties(self, parameters, spikes):
         d = len(self.scale.origin)
         flat = self.family.flat_directions(parameters, self.scale.variances, self.reg_covar)
         spikes = no_spikes(d) if spikes is None else spikes
-        return {"_spikes_": spikes._asdict(), "flat_directions_": flat}
+        return {"spikes_": spikes, "flat_directions_": flat}
 
     def why_it_fell(self):
         if self.reg_covar:

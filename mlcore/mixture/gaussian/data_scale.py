@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from mlcore._ext.gaussian import ROWS, column_sums
+from mlcore._ext.mixture.gaussian import ROWS, column_sums
 from mlcore.mixture.gaussian.parameters import DataScale
-from mlcore.threads import effective_threads, items_per_call
+from mlcore.runtime.threads import effective_threads, items_per_call
 
 _PIECE = 4096  # rows of a block
 _OPERATIONS_OF_A_VALUE = 4

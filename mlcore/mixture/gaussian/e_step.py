@@ -7,13 +7,13 @@ import math
 
 import numpy as np
 
-from mlcore._ext import gaussian as _ext
-from mlcore.checks import require_memory
+from mlcore._ext.mixture import gaussian as _ext
 from mlcore.mixture.gaussian.covariance_types.covariance_type import CovarianceType
 from mlcore.mixture.gaussian.covariance_types.families import FULL
 from mlcore.mixture.gaussian.parameters import Parameters, Statistics
-from mlcore.scratch import scratch_array
-from mlcore.threads import effective_threads, items_per_call
+from mlcore.runtime.memory import require_memory
+from mlcore.runtime.scratch import scratch_array
+from mlcore.runtime.threads import effective_threads, items_per_call
 
 _PART_VALUES = 1 << 21  # of the moments of all parts together
 _N_PARTS = 16

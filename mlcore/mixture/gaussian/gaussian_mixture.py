@@ -138,7 +138,7 @@ class GaussianMixture(Mixture):
     origin_: np.ndarray
     data_variances_: np.ndarray
     flat_directions_: np.ndarray
-    _spikes_: dict[str, np.ndarray]
+    spikes_: Spikes
     _stored = {
         "means_": "float64 k f",
         "covariance_type_": "text",
@@ -148,11 +148,7 @@ class GaussianMixture(Mixture):
         "origin_": "float f",
         "data_variances_": "float64 f",
         "flat_directions_": "int64 flat? 2",
-        "_spikes_": {
-            "component": "int64 spikes? < k",
-            "value": "float64 spikes? f",
-            "mass": "float64 spikes?",
-        },
+        "spikes_": Spikes,
     }
 
     def __init__(
@@ -273,25 +269,23 @@ class GaussianMixture(Mixture):
         """
         self._check_fitted()
         self._require_alike(statistics)
-        if self.n_iter_ == 0 and "_drawn_" in vars(self):
+        if self.n_iter_ == 0 and self._run_ is not None:
             family = as_covariance_type(self.covariance_type_)
             variances = family.total_variances(statistics, self.means_, self.origin_)
             self._update_state({"data_variances_": variances})
         return super().update(statistics)
 
-    @property
-    def spikes_(self) -> Spikes:
-        """Components that describe tied rows: their places, the rows' values, and their weight."""
-        return Spikes(**self._spikes_)
-
     # ---- what Mixture asks for
 
     def _from_older_state(self, state):
         """0.2 knew of no spikes."""
-        if "means_" in state and "_spikes_" not in state:
-            state["_spikes_"] = no_spikes(state["means_"].shape[1])._asdict()
+        if "means_" in state and "spikes_" not in state:
+            state["spikes_"] = no_spikes(state["means_"].shape[1])
             state["flat_directions_"] = np.zeros((0, 2), np.intp)
         return super()._from_older_state(state)
+
+    def _older_parameters(self, values):
+        return Parameters(*values)
 
     def _check_loaded(self):
         """Refuse covariances of another kind."""

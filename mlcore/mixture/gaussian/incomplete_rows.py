@@ -9,8 +9,8 @@ feature that no row of a component has keeps its mean and variance there.
 
 import numpy as np
 
-from mlcore.checks import require_memory
 from mlcore.mixture.gaussian.parameters import Parameters, Statistics
+from mlcore.runtime.memory import require_memory
 
 _BLOCK_VALUES = 1 << 17
 _LOG_2_PI = np.log(2 * np.pi)

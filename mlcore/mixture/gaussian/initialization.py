@@ -6,11 +6,11 @@ run takes them from the clusters of the first, and where the two differ, a third
 
 import numpy as np
 
-from mlcore._ext.gaussian import lloyd_pass
+from mlcore._ext.mixture.gaussian import lloyd_pass
 from mlcore.mixture.gaussian.covariance_types.covariance_type import CovarianceType
 from mlcore.mixture.gaussian.parameters import Clusters, DataScale, Statistics, sums_by_label
 from mlcore.mixture.seeds import distinct, drawn, far_rows
-from mlcore.threads import pieces
+from mlcore.runtime.threads import pieces
 
 _ROWS_PER_COMPONENT = 100
 _LEAST_ROWS = 2048

@@ -4,7 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mlcore.checks.stored import stored
 
+
+@stored(version=1)
 class Parameters(NamedTuple):
     """A mixture of Gaussians, all float64; `factors` are scikit-learn's precisions_cholesky_."""
 
@@ -12,6 +15,12 @@ class Parameters(NamedTuple):
     means: np.ndarray
     covariances: np.ndarray
     factors: np.ndarray
+    _stored = {
+        "weights": "float64 k",
+        "means": "float64 k f",
+        "covariances": "float64 k f f | float64 f f | float64 k f | float64 k",
+        "factors": "float64 k f f | float64 f f | float64 k f | float64 k",
+    }
 
 
 class Statistics(NamedTuple):

@@ -4,6 +4,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
+from mlcore.checks.stored import stored
 from mlcore.mixture.gaussian.covariance_types.covariance_type import CovarianceType
 from mlcore.mixture.gaussian.e_step import Rows
 from mlcore.mixture.gaussian.parameters import Parameters
@@ -14,13 +15,16 @@ _PIECE = 4096  # rows looked at in one go
 _REACH = 5.0  # deviations from the component's mean in which its value is looked for
 
 
+@stored(version=1)
 class Ties(NamedTuple):
     """Values that many rows share."""
 
     value: np.ndarray  # (m, d) float64
     share: np.ndarray  # (m,) of the weight of all rows
+    _stored = {"value": "float64 tied? f", "share": "float64 tied?"}
 
 
+@stored(version=1)
 class Spikes(NamedTuple):
     """Components that describe tied rows, by component.
 
@@ -44,6 +48,11 @@ class Spikes(NamedTuple):
     component: np.ndarray
     value: np.ndarray
     mass: np.ndarray
+    _stored = {
+        "component": "int64 spikes? < k",
+        "value": "float64 spikes? f",
+        "mass": "float64 spikes?",
+    }
 
     def reorder(self, order: np.ndarray) -> Self:
         """Return the spikes of the mixture whose component j was component ``order[j]``."""

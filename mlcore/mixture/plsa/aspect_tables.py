@@ -11,6 +11,7 @@ from scipy import sparse as sp
 from mlcore._ext.mixture import plsa as _ext
 from mlcore.checks import scaled_weights
 from mlcore.checks.arrays import real_array
+from mlcore.checks.stored import stored
 from mlcore.runtime.memory import require_memory
 from mlcore.runtime.scratch import scratch_array
 from mlcore.runtime.threads import effective_threads, items_per_call
@@ -26,6 +27,7 @@ _SUM_TOLERANCE = 1e-3  # of a given distribution, which is then scaled to sum to
 _SAFE = 60  # counts of such powers of two are computed with as they are
 
 
+@stored(version=1)
 class AspectTables(NamedTuple):
     """Parameters of PLSA, with components side by side; padded tables are from `Documents`."""
 
@@ -33,6 +35,12 @@ class AspectTables(NamedTuple):
     words: np.ndarray  # (v, k) or wider: P(word | component)
     mixtures: np.ndarray | None = None  # (n, k) or wider: P(component | document) of the documents
     shares: np.ndarray | None = None  # (n,) of the documents in all counts
+    _stored = {
+        "own_weights": "none | float k",
+        "words": "float f k",
+        "mixtures": "none | float _ k",
+        "shares": "none | float64 _",
+    }
 
     @property
     def weights(self) -> np.ndarray:

@@ -7,12 +7,12 @@ import numpy as np
 from scipy import sparse as sp
 
 from mlcore.checks import as_integer, as_real, as_weights
+from mlcore.estimator.model import Transformer, warn
 from mlcore.mixture.em import Run
 from mlcore.mixture.em_model import EMModel
 from mlcore.mixture.plsa.aspect_tables import AspectTables, distributions, proportions
 from mlcore.mixture.plsa.components import AspectComponents
-from mlcore.model import Transformer, warn
-from mlcore.threads import single_threaded_blas
+from mlcore.runtime.threads import single_threaded_blas
 
 
 class PLSA(Transformer, EMModel):
@@ -305,13 +305,17 @@ class PLSA(Transformer, EMModel):
                 "of 0: use alpha > 0, fewer components or another start.",
             )
 
-    def _fill_older(self):
+    def _older_parameters(self, values):
+        components, weights = values
+        return AspectTables(weights, components.T)
+
+    def _from_older_state(self, state):
         """0.2 kept neither the last objective alone nor the components without counts."""
-        state = vars(self)
         if "components_" in state and "lower_bound_" not in state:
             trace = state["log_likelihood_trace_"]
             state["lower_bound_"] = float(trace[-1]) if len(trace) else -np.inf
             state["collapsed_components_"] = np.flatnonzero(state["weights_"] == 0)
+        return super()._from_older_state(state)
 
     @single_threaded_blas()
     def _folded(self, X, sample_weight=None):
