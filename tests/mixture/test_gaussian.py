@@ -8,7 +8,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.spatial.distance import cdist
 from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 from sklearn.datasets import load_iris, make_blobs
@@ -16,7 +15,6 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import GaussianMixture as Peer
 from threadpoolctl import threadpool_limits
 
-from mlcore._ext.mixture.gaussian import lloyd_pass
 from mlcore.mixture import GaussianMixture
 from mlcore.mixture.gaussian.covariance_types.families import TYPES
 from mlcore.mixture.gaussian.e_step import Rows
@@ -125,26 +123,6 @@ def test_init_params_say_where_fits_begin(kind):
         drawn = begun("random", seed)
         assert (np.abs(drawn[:, None] - X).max(axis=2).min(axis=1) < 1e-12).all()
         assert_array_equal(drawn, begun("random_from_data", seed))
-
-
-@given(st.integers(0, 2**32 - 1), st.integers(1, 200), st.integers(1, 6), st.integers(1, 9))
-@settings(max_examples=50, deadline=None)
-def test_a_pass_of_lloyd_is_its_definition(seed, n, d, k):
-    rng = np.random.default_rng(seed)
-    X, weight, centres = rng.normal(size=(n, d)), rng.uniform(0.5, 2, n), rng.normal(size=(k, d))
-    lo, hi = sorted(rng.integers(0, n + 1, 2))
-    labels = rng.integers(-1, k, n).astype(np.int32)
-    before, sums, mass = labels.copy(), np.zeros((k, d)), np.zeros(k)
-    columns = np.ascontiguousarray(X.T)
-    changed = lloyd_pass(columns, weight, centres, lo, hi, labels, sums, mass)
-    part = slice(lo, hi)
-    nearest = cdist(X[part], centres, "sqeuclidean").argmin(axis=1)
-    assert_array_equal(labels[part], nearest)
-    assert_array_equal(np.delete(labels, np.r_[part]), np.delete(before, np.r_[part]))
-    member = (nearest[:, None] == np.arange(k)) * weight[part, None]
-    assert_allclose(mass, member.sum(axis=0), rtol=1e-13)
-    assert_allclose(sums, member.T @ X[part], rtol=0, atol=1e-13 * n)
-    assert_allclose(changed, weight[part][nearest != before[part]].sum(), rtol=1e-13)
 
 
 # ---- oracles

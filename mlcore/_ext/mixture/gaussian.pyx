@@ -30,8 +30,6 @@ from mlcore._ext.shared.panel_h cimport PANEL_DOUBLE, PANEL_FLOAT
 
 KINDS = {"full": GAUSSIAN_FULL, "tied": GAUSSIAN_TIED, "diag": GAUSSIAN_DIAGONAL,
          "spherical": GAUSSIAN_SPHERICAL}
-cdef enum:
-    LLOYD_ROWS = 64
 
 ROWS, FEW = GAUSSIAN_ROWS, GAUSSIAN_FEW
 
@@ -97,49 +95,6 @@ cdef void em_part(const gaussian_mixture* g, const floating[:, ::1] X, const flo
             r = &proba[start, 0]
         gaussian(g, rows, ahead, &X[start, 0], w, &labels[start], scratch, stats, p, r)
         start = start + GAUSSIAN_ROWS
-
-
-def lloyd_pass(const double[:, ::1] columns, const double[::1] weight,
-               const double[:, ::1] centres, Py_ssize_t start, Py_ssize_t stop,
-               int32_t[::1] labels, double[:, ::1] sums, double[::1] mass, /):
-    """Assign rows start to stop of `columns` (d, n) to the nearest centres (k, d), first of equals.
-
-    Add their weights to `mass` (k,) and w x to `sums` (k, d); return the weight of the rows whose
-    labels changed. For starts, on few rows: one call instead of a dozen of numpy's.
-    """
-    cdef double distances[LLOYD_ROWS]
-    cdef double best[LLOYD_ROWS]
-    cdef int32_t own[LLOYD_ROWS]
-    cdef Py_ssize_t d = columns.shape[0], lo = start, rows, i, f
-    cdef int32_t j, k = <int32_t> centres.shape[0]
-    cdef double c, t, changed = 0
-    cdef const double* x
-    with nogil:
-        while lo < stop:
-            rows = min(<Py_ssize_t> LLOYD_ROWS, stop - lo)
-            for j in range(k):
-                for i in range(rows):
-                    distances[i] = 0
-                for f in range(d):
-                    c = centres[j, f]
-                    x = &columns[f, lo]
-                    for i in range(rows):
-                        t = x[i] - c
-                        distances[i] += t * t
-                for i in range(rows):
-                    if j == 0 or distances[i] < best[i]:
-                        best[i] = distances[i]
-                        own[i] = j
-            for i in range(rows):
-                j = own[i]
-                if labels[lo + i] != j:
-                    labels[lo + i] = j
-                    changed += weight[lo + i]
-                mass[j] += weight[lo + i]
-                for f in range(d):
-                    sums[j, f] += weight[lo + i] * columns[f, lo + i]
-            lo += LLOYD_ROWS
-    return changed
 
 
 def column_sums(const floating[:, ::1] X, const double[::1] weight, const double[::1] pivot,

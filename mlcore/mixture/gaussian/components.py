@@ -95,7 +95,7 @@ class GaussianComponents(Components):
         else:
             Z = initialization.whitened(X, weight, self.family, rotated=rotated)
             if self._init_params == "kmeans":
-                labels, places = initialization.best_k_means_labels(Z, weight, k, rng)
+                labels, places, _ = initialization.best_of_k_means(Z, weight, k, rng)
                 clusterings = [(labels, X[places])]
             else:
                 clusterings = initialization.clusterings(X, Z, weight, k, scale.variances, rng)

@@ -4,13 +4,16 @@ k-means depends on units, and those in which clusters are round are not known be
 run takes them from the clusters of the first, and where the two differ, a third follows.
 """
 
+from operator import itemgetter
+
 import numpy as np
 
-from mlcore._ext.mixture.gaussian import lloyd_pass
+from mlcore.cluster.k_means.assignment import assignment_of
+from mlcore.cluster.k_means.lloyd import lloyd
+from mlcore.cluster.k_means.origin_and_unit import Units
 from mlcore.mixture.gaussian.covariance_types.covariance_type import CovarianceType
 from mlcore.mixture.gaussian.parameters import Clusters, DataScale, Statistics, sums_by_label
 from mlcore.mixture.seeds import distinct, drawn, far_rows
-from mlcore.runtime.threads import pieces
 
 _ROWS_PER_COMPONENT = 100
 _LEAST_ROWS = 2048
@@ -18,10 +21,9 @@ _ROWS_PER_DIRECTION = 5
 _LLOYD_STEPS = 20
 _RUNS = 3  # of k-means, where it alone decides: one in eight ends far from the best on iris
 _CLUSTERINGS = 3  # of some rows, that starts are compared among
-_SETTLED = 0.01  # part of the weight whose labels may still change when k-means ends
+_SETTLED = 1e-4  # `tol` of k-means, as KMeans has it: less or more loses as many fits
 _ALIKE = 0.98  # part of the weight on which equal clusterings agree
 _LEAST_WITHIN = 1e-4  # of the variance of all rows
-_OPERATIONS_OF_A_VALUE = 4  # of the rows' distances from centres
 
 
 def sampled(X: np.ndarray, weight, n_components: int, variances, rng, origin) -> tuple:
@@ -64,36 +66,26 @@ def whitened(rows, weight, family: CovarianceType, *, rotated: bool = False) -> 
     return Z @ (vectors[:, kept] / np.sqrt(values[kept]))
 
 
-def best_k_means_labels(Z: np.ndarray, weight: np.ndarray, n_components: int, rng) -> tuple:
-    """Return `k_means_labels` of the least sum of squares within clusters of a few runs."""
-    runs = [k_means_labels(Z, weight, n_components, rng) for _ in range(_RUNS)]
-    return min(runs, key=lambda run: _within(Z, weight, run[0], n_components))
+def best_of_k_means(Z: np.ndarray, weight: np.ndarray, k: int, rng, n_runs: int = _RUNS) -> tuple:
+    """Return `k_means` of the least objective of a few runs."""
+    return min((k_means(Z, weight, k, rng) for _ in range(n_runs)), key=itemgetter(2))
 
 
-def _within(Z, weight, labels, k: int) -> float:
-    """Return the sum of squares within clusters, up to that of all rows about their mean."""
-    mass = np.maximum(np.bincount(labels, weight, k), np.finfo(np.float64).tiny)
-    return -float((sums_by_label(labels, Z * weight[:, None], k) ** 2 / mass[:, None]).sum())
-
-
-def k_means_labels(Z: np.ndarray, weight: np.ndarray, n_components: int, rng) -> tuple:
-    """Return the rows' clusters, and the indices of their seeds: k-means++, then Lloyd's steps."""
+def k_means(Z: np.ndarray, weight: np.ndarray, k: int, rng) -> tuple[np.ndarray, np.ndarray, float]:
+    """Return labels of the rows, indices of the seeds and the objective: Lloyd's algorithm."""
     if Z.shape[1] == 0:  # no feature varies: all rows are equal, and compiled loops need a feature
         Z = np.zeros((len(Z), 1))
-    columns = np.ascontiguousarray(Z.T)
-    seeds = far_rows(np.ascontiguousarray(Z), weight, n_components, rng)
-    centres = Z[seeds]
-    labels, most = np.full(len(Z), -1, np.int32), _SETTLED * weight.sum()
-    work = _OPERATIONS_OF_A_VALUE * (n_components * Z.shape[1] + 1)
-    for _ in range(_LLOYD_STEPS):
-        sums, mass, changed = np.zeros_like(centres), np.zeros(n_components), 0.0
-        for lo, hi in pieces(len(Z), work):
-            changed += lloyd_pass(columns, weight, centres, lo, hi, labels, sums, mass)
-        if changed <= most:
-            break
-        filled = mass > 0
-        centres = np.where(filled[:, None], sums / np.where(filled, mass, 1.0)[:, None], centres)
-    return labels, seeds
+    Z = np.ascontiguousarray(Z)
+    seeds = far_rows(Z, weight, k, rng)
+    squares = float(weight @ np.einsum("id,id->i", Z, Z))
+    tol = _SETTLED * squares / (weight.sum() * Z.shape[1])
+    assignment = assignment_of(Z, weight, Units(), k, _LLOYD_STEPS)
+    clustering = lloyd(assignment, Z[seeds], _LLOYD_STEPS, tol, squares, _unseen)
+    return clustering.labels, seeds, clustering.inertia
+
+
+def _unseen(step: int, objective: float, change: float) -> None:
+    """Show nothing of a step."""
 
 
 def clusterings(X, Z, weight, n_components: int, variances, rng) -> list:
@@ -103,7 +95,9 @@ def clusterings(X, Z, weight, n_components: int, variances, rng) -> list:
     """
     found: list = []
     while len(found) < _CLUSTERINGS:
-        labels, places = k_means_labels(Z, weight, n_components, rng)
+        # Of the first, two runs: where both clusterings end at one bad optimum, no third follows.
+        n_runs = 1 if found or n_components == 1 else 2
+        labels, places, _ = best_of_k_means(Z, weight, n_components, rng, n_runs)
         same = bool(found) and _alike(labels, found[-1][0], weight, n_components)
         found = [*found[: len(found) - same], (labels, X[places])]
         if same or n_components == 1:
