@@ -24,7 +24,7 @@ from mlcore.cluster import (
     SpectralClustering,
 )
 from mlcore.decomposition import PCA, KernelPCA
-from mlcore.linear_model import LogisticRegression
+from mlcore.linear_model import KernelPerceptron, LogisticRegression, Perceptron
 from mlcore.mixture import PLSA, BernoulliMixture, GaussianMixture
 from mlcore.svm import SVC, SVCCV, SVR, OneClassSVM
 

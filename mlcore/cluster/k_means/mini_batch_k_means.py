@@ -22,6 +22,24 @@ _MOST_COPIES = 64  # of a sample, on average, that passes and patience count
 _FIRST_STEPS = 10  # most steps of Lloyd's algorithm on the first samples of a stream
 
 
+@stored(version=1)
+class Course(NamedTuple):
+    """The objective of the batches so far.
+
+    Attributes
+    ----------
+    smoothed, least : float
+        The smoothed objective and its least value; infinite before the first batch.
+    n_worse : int
+        Batches since then.
+    """
+
+    smoothed: float = np.inf
+    least: float = np.inf
+    n_worse: int = 0
+    _stored = {"smoothed": "float", "least": "float", "n_worse": "int"}
+
+
 class MiniBatchKMeans(CentroidModel):
     r"""Find centres that are near the samples, a batch of them at a time.
 
@@ -82,13 +100,13 @@ class MiniBatchKMeans(CentroidModel):
 
     counts_: np.ndarray
     n_steps_: int
-    _batches_ = 1  # in a pass over all rows, of which `update` takes one
-    _course_: tuple[float, float, int]  # smoothed objective, the least, steps since then
+    _n_batches = 1  # in a pass over all rows, of which `update` takes one
+    _run_: Course
     _first_rows: FirstRows | None = None
     _stored = {
         "counts_": "float64 k",
         "n_steps_": "count",
-        "_course_": ("float", "float", "int"),
+        "_run_": Course,
         "_first_rows": ("|", "none", FirstRows),
     }
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from mlcore.cluster.k_means.assignment import assignment_of
 from mlcore.cluster.k_means.lloyd import lloyd
-from mlcore.cluster.k_means.origin_and_unit import Units
+from mlcore.cluster.k_means.origin_and_unit import OriginAndUnit
 from mlcore.mixture.gaussian.covariance_types.covariance_type import CovarianceType
 from mlcore.mixture.gaussian.parameters import Clusters, DataScale, Statistics, sums_by_label
 from mlcore.mixture.seeds import distinct, drawn, far_rows
@@ -79,7 +79,7 @@ def k_means(Z: np.ndarray, weight: np.ndarray, k: int, rng) -> tuple[np.ndarray,
     seeds = far_rows(Z, weight, k, rng)
     squares = float(weight @ np.einsum("id,id->i", Z, Z))
     tol = _SETTLED * squares / (weight.sum() * Z.shape[1])
-    assignment = assignment_of(Z, weight, Units(), k, _LLOYD_STEPS)
+    assignment = assignment_of(Z, weight, OriginAndUnit(), k, _LLOYD_STEPS)
     clustering = lloyd(assignment, Z[seeds], _LLOYD_STEPS, tol, squares, _unseen)
     return clustering.labels, seeds, clustering.inertia
 

@@ -134,6 +134,10 @@ class Products:
         return v
 
 
+def _inner(a, b):
+    return float((a * b).sum())
+
+
 class InverseBounds:
     """Bounds in the inverse Hessian, of which the penalty is a part that is easily inverted."""
 
