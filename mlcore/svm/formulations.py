@@ -12,8 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mlcore.checks.errors import warn
-from mlcore.svm.multiclass.multiclass import BinaryTask, LabelledSamples, one_vs_rest
+from mlcore.exceptions import warn
 from mlcore.svm.smo.bias import ROUNDING
 from mlcore.svm.smo.optimality import largest_nu, multiplier_values, nu_scale, nu_sums
 from mlcore.svm.smo.problem import Problem, Solution
@@ -52,9 +51,6 @@ class Formulation:
         Samples of cost 0 are only predicted. `index` holds the row of K of each variable.
         """
         raise NotImplementedError
-
-    def require_feasible(self, samples: LabelledSamples, chosen: list[BinaryTask]) -> None:
-        """Refuse samples for which a binary problem has no solution."""
 
     def gradient_scale(self, problems: list[Problem], largest: float) -> tuple[float, float]:
         """Return the factors of the gradient that come from weights and from values of K.
@@ -114,7 +110,7 @@ class Formulation:
 
 
 @dataclass(frozen=True)
-class CSVC(Formulation):
+class Classification(Formulation):
     """Classification with a cost for margin errors.
 
     Primal: min over w, b of 1/2 |w|² + sum_i C_i max(0, 1 - y_i f(x_i)).
@@ -145,7 +141,7 @@ class CSVC(Formulation):
 
 
 @dataclass(frozen=True)
-class NuSVC(Formulation):
+class NuClassification(Formulation):
     """Classification with a bound nu on the share of margin errors.
 
     Primal: min over w, b, rho >= 0 of 1/2 |w|² - N rho + sum_i c_i max(0, rho - y_i f(x_i)), with
@@ -170,14 +166,15 @@ class NuSVC(Formulation):
             total=np.array([half, -half]),
         )
 
-    def require_feasible(self, samples, chosen):
-        weights = np.bincount(samples.codes, weights=samples.weight)
-        own = weights[[task.positive for task in chosen]]
-        if one_vs_rest(chosen):
-            other = weights.sum() - own
-        else:
-            other = weights[[task.negative for task in chosen]]
-        largest = float(largest_nu(own, other).min())
+    def require_feasible(self, first: np.ndarray, second: np.ndarray) -> None:
+        """Refuse `nu` where the two classes of a binary problem, of these weights, do not allow it.
+
+        Parameters
+        ----------
+        first, second : (n_problems,) float64
+            Sums of the sample weights of each side.
+        """
+        largest = float(largest_nu(first, second).min())
         if self.nu > largest * (1 + 1e-12):
             raise ValueError(
                 f"{self.owner}: nu={self.nu} is infeasible for these class sizes; the "
@@ -248,7 +245,7 @@ class NuSVC(Formulation):
 
 
 @dataclass(frozen=True)
-class EpsilonSVR(Formulation):
+class Regression(Formulation):
     """Regression with a tube of given width.
 
     Primal: min over w, b of 1/2 |w|² + sum_i C_i max(0, |y_i - f(x_i)| - epsilon).
@@ -268,13 +265,13 @@ class EpsilonSVR(Formulation):
 
 
 @dataclass(frozen=True)
-class NuSVR(Formulation):
+class NuRegression(Formulation):
     """Regression whose tube is as wide as a share nu of errors asks for.
 
     Primal: min over w, b, epsilon >= 0 of 1/2 |w|² + N epsilon
     + sum_i C_i max(0, |y_i - f(x_i)| - epsilon), with N = nu sum_i C_i.
     Dual: that of a tube of width 0, b_i = a_i - a'_i with 0 <= a_i, a'_i <= C_i, the a_i and the
-    a'_i each adding up to N / 2. Reference: as `NuSVC`, section 2.
+    a'_i each adding up to N / 2. Reference: as `NuClassification`, section 2.
     """
 
     nu: float

@@ -19,10 +19,12 @@ from mlcore.kernels.resolve import resolve_gamma
 from mlcore.runtime.scratch import scratch_array
 from mlcore.runtime.threads import single_threaded_blas
 from mlcore.svm.formulations import Formulation
-from mlcore.svm.origin import far_origin, less
 from mlcore.svm.smo.bias import ROUNDING, round_to_bounds
-from mlcore.svm.smo.optimality import Optimality, measure, norm, optimality_attributes
-from mlcore.svm.smo.smo import KernelCache, Problem, Solution, refined, solve_many
+from mlcore.svm.smo.kernel_cache import KernelCache, far_origin, less
+from mlcore.svm.smo.optimality import Optimality, measure, norm
+from mlcore.svm.smo.problem import Problem, Solution
+from mlcore.svm.smo.smo import refined, solve_many
+from mlcore.threads import single_threaded_blas
 
 ROUNDED = 4  # times tol: errors in sums of kernel values that are accepted
 FEW = 256  # samples whose problem is solved to rounding error: it costs a few milliseconds
@@ -46,7 +48,7 @@ class Settings:
         return replace(self, kernel=self.kernel.with_gamma(gamma), gamma=gamma, few=few)
 
 
-class KernelMachine(CallbackSupport, KernelModel):
+class KernelMachine(KernelModel):
     """A function ``f(x) = sum_i b_i k(x_i, x) + intercept`` whose b solves a dual problem."""
 
     support_: np.ndarray
@@ -79,13 +81,7 @@ class KernelMachine(CallbackSupport, KernelModel):
         "fit_status_": "int",
     }
 
-    _no_blocks = (
-        "its dual problem compares all pairs of rows: "
-        "see cache_size, or use NystroemRidge or LogisticRegression"
-    )
-    _instead = {
-        "shrinking": "drop it: it changes how LIBSVM gets to the solution, not the solution",
-    }
+    set_callbacks = CallbackSupport.set_callbacks  # a method, not one more class above
 
     # ---- validation
 
@@ -93,7 +89,8 @@ class KernelMachine(CallbackSupport, KernelModel):
         """Return the primal and dual of this machine, its parameters checked."""
         raise NotImplementedError
 
-    def _settings(self, gamma: Any) -> Settings:
+    def _settings(self) -> Settings:
+        """Return the parameters, checked."""
         owner = type(self).__name__
         kernel = self._checked_kernel()
         max_iter = as_integer(self.max_iter, "max_iter", owner=owner, at_least=-1)
@@ -104,7 +101,7 @@ class KernelMachine(CallbackSupport, KernelModel):
         return Settings(
             formulation=self._formulation(),
             kernel=kernel,
-            gamma=self._checked_gamma(gamma),
+            gamma=self._checked_gamma(getattr(self, "gamma", "scale")),  # `SVCCV` tries several
             tol=as_real(self.tol, "tol", owner=owner, above=0),
             cache_size=as_real(self.cache_size, "cache_size", owner=owner, above=0),
             max_iter=max_iter,
@@ -126,7 +123,7 @@ class KernelMachine(CallbackSupport, KernelModel):
 
     # ---- training
 
-    def _open_store(self, X: Any, settings: Settings, largest_bound: float) -> KernelCache:
+    def _open_cache(self, X: Any, settings: Settings, largest_bound: float) -> KernelCache:
         """Return the kernel rows over X, in float64 where tol and the multipliers need it."""
         tol, X = settings.tol, less(X, settings.origin)
         double = tol < 1e-4 or settings.few or not np.isfinite(largest_bound)
@@ -140,29 +137,29 @@ class KernelMachine(CallbackSupport, KernelModel):
         return KernelCache(rows, settings.cache_size)
 
     def _solve(
-        self, problems: list[Problem], store: KernelCache, settings: Settings, progress: Progress
+        self, problems: list[Problem], cache: KernelCache, settings: Settings, progress: Progress
     ) -> list[Solution]:
-        """Solve all problems over one store of kernel rows.
+        """Solve all problems over one cache of kernel rows.
 
         Problems of few samples are solved to rounding error: a weight of 2 then gives the same
         digits as a copy.
         """
         formulation, limited = settings.formulation, settings.max_iter >= 0
-        largest = float(np.abs(store.kernel.diagonal).max()) or 1.0
+        largest = float(np.abs(cache.kernel.diagonal).max()) or 1.0
         factors = formulation.gradient_scale(problems, largest)
         scale = math.prod(min(1.0, factor) for factor in factors)
         tol = settings.tol * scale
         exact = settings.few and not limited
         limits = {"max_iter": settings.max_iter, "progress": progress}
-        solutions = solve_many(problems, store, tol=tol, exact=exact, **limits)
+        solutions = solve_many(problems, cache, tol=tol, exact=exact, **limits)
         bound = max(p.largest_bound for p in problems)
-        rounding = store.kernel.rounding * bound * np.sqrt(store.kernel.n)
+        rounding = cache.kernel.rounding * bound * np.sqrt(cache.kernel.n)
         for _ in range(0 if limited else 2):  # the first margin may be too large
             finer = formulation.finer_tol(solutions, settings.tol, scale, rounding)
             if finer is None or finer >= max(s.violation for s in solutions):
                 break
             solutions = [
-                refined(problem, solution, store, tol=finer, progress=progress)
+                refined(problem, solution, cache, tol=finer, progress=progress)
                 for problem, solution in zip(problems, solutions, strict=True)
             ]
         for solution in solutions:
@@ -196,9 +193,17 @@ class KernelMachine(CallbackSupport, KernelModel):
         )
 
     def _expansion(
-        self, X: Any, support: np.ndarray, dual_coef: np.ndarray, settings: Settings
+        self,
+        X: Any,
+        support: np.ndarray,
+        dual_coef: np.ndarray,
+        settings: Settings,
+        optimality: Optimality,
     ) -> dict[str, Any]:
-        """Return the fitted attributes of the support vectors, rows `support` of the fit's X."""
+        """Return the fitted attributes of the support vectors, rows `support` of the fit's X.
+
+        And of the optimality of their multipliers.
+        """
         if settings.kernel.precomputed:
             vectors = np.empty((0, 0), dtype=X.dtype)
         elif sparse.issparse(X) or not of_numbers(X):
@@ -212,6 +217,10 @@ class KernelMachine(CallbackSupport, KernelModel):
             "dual_coef_": dual_coef,
             "gamma_": settings.gamma,
             "shape_fit_": tuple(map(int, X.shape)),
+            "dual_objective_": optimality.dual_objective,
+            "primal_objective_": optimality.primal_objective,
+            "duality_gap_": optimality.duality_gap,
+            "kkt_violation_": optimality.kkt_violation,
         }
 
     # ---- prediction and verification
@@ -311,7 +320,7 @@ class SingleProblemMachine(KernelMachine):
         return as_targets(y, n_samples, owner=type(self).__name__)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        settings = self._settings(self.gamma)
+        settings = self._settings()
         progress = self._progress()
         samples = self._training_samples(X)
         n = samples.shape[0]
@@ -326,17 +335,17 @@ class SingleProblemMachine(KernelMachine):
         problem = formulation.problem(y, formulation.cost(weight))
         settings = self._resolved(settings, used, weight)
         with progress:
-            store = self._open_store(used, settings, problem.largest_bound)
-            (solution,) = self._solve([problem], store, settings, progress)
-        if precision(samples) == np.float32 and store.dtype == np.float64:
+            cache = self._open_cache(used, settings, problem.largest_bound)
+            (solution,) = self._solve([problem], cache, settings, progress)
+        if precision(samples) == np.float32 and cache.dtype == np.float64:
             solution.coarseness = 2.0**29
-        store = used = None  # their memory serves the support vectors
+        cache = used = None  # their memory serves the support vectors
         self._warn_unconverged([solution], settings)
 
         _, multipliers = formulation.scale_and_multipliers(problem, solution)
         products = solution.gradient - problem.linear
-        how = {"rounding": formulation.rounding(solution), "distance": solution.distance}
-        optimality = measure(problem, solution.beta, products, multipliers, **how)
+        errors_of_K = formulation.rounding(solution), solution.distance
+        optimality = measure(problem, solution.beta, products, multipliers, *errors_of_K)
         length = np.array([norm(solution.beta, products)])
         formulation.warn_if_constant(float(length[0]), optimality.duality_gap)
         coef = formulation.coefficients(solution.beta)
@@ -345,7 +354,7 @@ class SingleProblemMachine(KernelMachine):
         variables = np.arange(len(kept)) if problem.index is None else problem.index
         reached = np.where(solution.beta > 0, problem.upper, problem.lower) == solution.beta
         errors[variables[reached & (solution.beta != 0)]] = True
-        fitted = self._expansion(samples, kept[chosen], coef[None, chosen], settings)
+        fitted = self._expansion(samples, kept[chosen], coef[None, chosen], settings, optimality)
         intercept = np.array([-multipliers.mean()])
         if settings.kernel.linear:
             vectors = less(fitted["support_vectors_"], settings.origin)
@@ -356,7 +365,6 @@ class SingleProblemMachine(KernelMachine):
             X,
             **fitted,
             **formulation.attributes(multipliers[None], length),
-            **optimality_attributes([optimality]),
             intercept_=intercept,
             n_support_=np.array([len(chosen)], dtype=np.int32),
             margin_error_indices_=kept[errors],

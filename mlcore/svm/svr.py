@@ -159,7 +159,7 @@ class SVR(SupportVectorRegressor, SingleProblemMachine):
 
     def _formulation(self):
         owner = type(self).__name__
-        return formulations.EpsilonSVR(
+        return formulations.Regression(
             C=as_real(self.C, "C", owner=owner, above=0),
             epsilon=as_real(self.epsilon, "epsilon", owner=owner, at_least=0),
         )
@@ -235,7 +235,7 @@ class NuSVR(SupportVectorRegressor, SingleProblemMachine):
 
     def _formulation(self):
         owner = type(self).__name__
-        return formulations.NuSVR(
+        return formulations.NuRegression(
             nu=as_real(self.nu, "nu", owner=owner, above=0, at_most=1),
             C=as_real(self.C, "C", owner=owner, above=0),
         )

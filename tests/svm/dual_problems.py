@@ -4,7 +4,7 @@ import numpy as np
 from numpy.testing import assert_allclose
 
 from mlcore.kernels.resolve import as_kernel
-from mlcore.svm.smo.smo import Problem
+from mlcore.svm.smo.problem import Problem
 
 KINDS = ["svc", "svr", "one class", "nu svc", "nu svr", "weights", "points", "repeated", "started"]
 EPS = float(np.finfo(np.float64).eps)

@@ -10,7 +10,8 @@ from mlcore.kernels.resolve import as_kernel
 from mlcore.svm import SVC, SVCCV
 from mlcore.svm.cross_validation import alpha_seeding
 from mlcore.svm.cross_validation.alpha_seeding import SeededTask, best_multiple, spans_of
-from mlcore.svm.smo.smo import KernelCache, solve
+from mlcore.svm.smo.kernel_cache import KernelCache
+from mlcore.svm.smo.smo import solve
 
 CS, GAMMAS = [10.0, 0.1, 1.0], [0.05, 0.5, 5.0]
 EXACT = dict(tol=1e-7)  # the tables are equal, not only up to samples near the boundary

@@ -10,7 +10,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 from mlcore.svm import SVC, SVCCV, SVR, NuSVC, NuSVR, OneClassSVM
 from mlcore.svm.smo.bias import constraint_multipliers, round_to_bounds
 from mlcore.svm.smo.optimality import measure
-from mlcore.svm.smo.smo import Problem
+from mlcore.svm.smo.problem import Problem
 
 INF = np.inf
 

@@ -99,7 +99,7 @@ def test_nu_bounds_the_share_of_margin_errors(n, seed):
 
 
 def test_problems_without_multipliers_do_not_make_tol_zero():
-    formulation = formulations.NuSVC(0.5, "NuSVC")
+    formulation = formulations.NuClassification(0.5, "NuSVC")
     target = np.array([1.0, 1.0, -1.0, -1.0])
     usual = formulation.problem(target, np.full(4, 0.25))
     empty = formulation.problem(target, np.array([0.25, 0.25, 0.0, 0.0]))

@@ -9,7 +9,9 @@ from dual_problems import EPS, check, matrix, problem, rows_of, samples
 from mlcore.kernels.kernel_rows import PackedRows
 from mlcore.kernels.resolve import as_kernel
 from mlcore.svm.smo import smo
-from mlcore.svm.smo.smo import KernelCache, Problem, solve, solve_many
+from mlcore.svm.smo.kernel_cache import KernelCache
+from mlcore.svm.smo.problem import Problem
+from mlcore.svm.smo.smo import solve, solve_many
 from mlcore.svm.smo.working_set import WorkingSet
 
 

@@ -7,7 +7,7 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from mlcore.kernels import gram_matrix
-from mlcore.svm import SVC, NuSVC, classifier
+from mlcore.svm import SVC, NuSVC, svc
 from mlcore.svm.multiclass import pairs
 
 EXACT = ["dual_coef_", "intercept_", "link_offsets_", "link_slopes_", "coef_", "margin_"]
@@ -24,7 +24,7 @@ def blobs(n_classes, n=20, d=4, seed=0):
 
 def one_by_one(monkeypatch, machine, *data, **more):
     with monkeypatch.context() as patch:
-        patch.setattr(classifier, "are_small", lambda samples: False)
+        patch.setattr(svc, "are_small", lambda samples: False)
         return machine.fit(*data, **more)
 
 
@@ -38,7 +38,7 @@ def asked(monkeypatch):
         found.append(result is not None)
         return result
 
-    monkeypatch.setattr(classifier, "solve_pairs", counted)
+    monkeypatch.setattr(svc, "solve_pairs", counted)
     return found
 
 

@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mlcore.kernels.resolve import as_kernel
-from mlcore.svm import SVR, NuSVC, NuSVR, OneClassSVM, classifier
+from mlcore.svm import SVR, NuSVC, NuSVR, OneClassSVM, svc
 from mlcore.svm.smo import small_problem, smo
 from mlcore.svm.smo.feasible_start import start_with_sums
 from mlcore.svm.smo.kernel_cache import KernelCache
@@ -50,7 +50,7 @@ def asked(monkeypatch):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("name", MACHINES)
 def test_machines_are_the_same_by_either_solver(name, weighted, asked, monkeypatch):
-    monkeypatch.setattr(classifier, "are_small", lambda samples: False)
+    monkeypatch.setattr(svc, "are_small", lambda samples: False)
     X, y = data(90)
     labels = np.digitize(y, [-0.3, 0.4]) if weighted else y > 0.2
     weight = np.random.default_rng(1).choice([0.5, 1.0, 2.0], len(y)) if weighted else None

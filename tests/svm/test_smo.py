@@ -29,8 +29,10 @@ from dual_problems import (
 )
 from mlcore.kernels.resolve import as_kernel
 from mlcore.svm.smo import smo
+from mlcore.svm.smo.kernel_cache import KernelCache
+from mlcore.svm.smo.problem import Problem
 from mlcore.svm.smo.small_problem import solve_small
-from mlcore.svm.smo.smo import KernelCache, Problem, solve
+from mlcore.svm.smo.smo import solve
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -12,11 +12,12 @@ import numpy as np
 
 from mlcore._ext.svm import alpha_seeding as _ext
 from mlcore.kernels.gram_rows import add_rows, padded
-from mlcore.runtime.scratch import scratch_array
-from mlcore.runtime.threads import effective_threads, items_per_call
-from mlcore.svm.multiclass.binary_problems import UNOPPOSED
+from mlcore.scratch import scratch_array
+from mlcore.svm.multiclass.multiclass import UNOPPOSED
 from mlcore.svm.smo.bias import round_to_bounds
-from mlcore.svm.smo.smo import KernelCache, Problem, Solution, resolved
+from mlcore.svm.smo.kernel_cache import KernelCache
+from mlcore.svm.smo.problem import Problem, Solution
+from mlcore.svm.smo.smo import resolved
 from mlcore.svm.smo.working_set import principal_submatrix
 
 _CALL_STEPS = 50_000  # pair steps of one compiled call for each row, then Ctrl-C
@@ -34,7 +35,7 @@ class SeededTask:
 
     Parameters
     ----------
-    store : KernelCache
+    cache : KernelCache
         With all of K.
     signs : float64 (n,)
         Sign of each sample's class, 0 if it takes no part.
@@ -57,7 +58,7 @@ class SeededTask:
 
     def __init__(
         self,
-        store: KernelCache,
+        cache: KernelCache,
         signs: np.ndarray,
         unit_bounds: np.ndarray,
         tol: float,
@@ -65,11 +66,11 @@ class SeededTask:
     ) -> None:
         self._requested_tol, self.tol, self.max_iter = tol, tol, max_iter
         taking = np.flatnonzero(signs)
-        self.samples, K = taking, store.rows
-        self._largest = float(np.abs(store.kernel.diagonal).max())
-        self._rounding, self._distance = store.kernel.rounding, store.kernel.distance
+        self.samples, K = taking, cache.rows
+        self._largest = float(np.abs(cache.kernel.diagonal).max())
+        self._rounding, self._distance = cache.kernel.rounding, cache.kernel.distance
         self.index = None
-        diagonal = store.kernel.diagonal
+        diagonal = cache.kernel.diagonal
         if len(taking) < len(signs):
             self.index = taking
             signs, unit_bounds, diagonal = signs[taking], unit_bounds[:, taking], diagonal[taking]
@@ -78,7 +79,7 @@ class SeededTask:
         self.linear = -signs
         self._unit_lower = np.where(signs < 0, -unit_bounds, 0.0)
         self._unit_upper = np.where(signs > 0, unit_bounds, 0.0)
-        self._everything = store.rows
+        self._everything = cache.rows
         shape = unit_bounds.shape
         self.beta, self.product = np.zeros(shape), np.zeros(shape)
         self.steps = np.zeros(shape[0], dtype=np.int64)

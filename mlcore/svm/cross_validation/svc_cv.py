@@ -8,18 +8,23 @@ from typing import Any, Self
 import numpy as np
 
 from mlcore.checks import as_choice, as_class_weights, as_real
-from mlcore.estimator import tables
-from mlcore.runtime.threads import single_threaded_blas
-from mlcore.svm.classifier import SupportVectorClassifier
 from mlcore.svm.cross_validation.alpha_seeding import SeededTask, best_multiple, spans_of
 from mlcore.svm.cross_validation.folds import Fold, folds_of
-from mlcore.svm.formulations import CSVC
+from mlcore.svm.formulations import Classification
 from mlcore.svm.machine import FEW, Settings, mark_rounded
-from mlcore.svm.multiclass.binary_problems import binary_problems, held_out_decisions
-from mlcore.svm.multiclass.multiclass import BinaryTask, LabelledSamples, binary_tasks, winners
-from mlcore.svm.origin import far_origin
+from mlcore.svm.multiclass.multiclass import (
+    BinaryTask,
+    LabelledSamples,
+    binary_problems,
+    binary_tasks,
+    held_out_decisions,
+    winners,
+)
 from mlcore.svm.smo.feasible_start import feasible_start
-from mlcore.svm.smo.smo import Problem, Solution
+from mlcore.svm.smo.kernel_cache import far_origin
+from mlcore.svm.smo.problem import Problem, Solution
+from mlcore.svm.svc import SupportVectorClassifier
+from mlcore.threads import single_threaded_blas
 
 
 class SVCCV(SupportVectorClassifier):
@@ -168,8 +173,7 @@ class SVCCV(SupportVectorClassifier):
             If the data or the kernel rows do not fit in memory.
         """
         owner = type(self).__name__
-        settings = self._settings("scale")
-        self._check_choices()
+        settings = self._settings()
         scoring = as_choice(self.scoring, "scoring", ("accuracy", "balanced_accuracy"), owner=owner)
         Cs = [as_real(C, "Cs", owner=owner, above=0) for C in _sequence(self.Cs, "Cs", owner)]
         gammas = self._checked_gammas(settings)
@@ -199,8 +203,8 @@ class SVCCV(SupportVectorClassifier):
             at = settings.of_width(widths[g], few=len(samples.rows) <= FEW)
             problems, solutions = fit
             if solutions is None:
-                store = self._open_store(samples.X, at, Cs[c] * float(samples.cost.max()))
-                solutions = self._solve(problems, store, at, progress)
+                cache = self._open_cache(samples.X, at, Cs[c] * float(samples.cost.max()))
+                solutions = self._solve(problems, cache, at, progress)
             fitted = self._fit_tasks(checked, samples, at, problems, solutions)
         results = _results(Cs, widths, scores.reshape(-1, len(folds)))
         self._set_fitted(
@@ -259,17 +263,17 @@ class SVCCV(SupportVectorClassifier):
         """
         found = None
         for C in (min(Cs), max(Cs)):  # few multipliers reach a large C: single precision may do
-            store = self._open_store(samples.X, settings, C * float(samples.cost.max()))
-            search = samples, folds, chosen, Cs, settings, store, progress
-            store.complete(len(chosen) * len(folds) * len(Cs))
-            if store.whole and not settings.few:
+            cache = self._open_cache(samples.X, settings, C * float(samples.cost.max()))
+            search = samples, folds, chosen, Cs, settings, cache, progress
+            cache.complete(len(chosen) * len(folds) * len(Cs))
+            if cache.whole and not settings.few:
                 with single_threaded_blas():  # the order of its sums depends on its threads
                     found = self._search_whole(*search, before, C == max(Cs))
             elif C == max(Cs):
                 found = self._search_rows(*search)
             if found is not None:
                 break
-            del store, search  # one at a time: `cache_size` bounds the fit
+            del cache, search  # one at a time: `cache_size` bounds the fit
         decisions, fits = found
         for (c, f), values in decisions.items():
             named = winners(values, len(samples.classes), self.multi_class, self.break_ties)
@@ -277,13 +281,13 @@ class SVCCV(SupportVectorClassifier):
             scores[c, f] = _score(samples.codes[test], named, samples.weight[test], scoring)
         return fits
 
-    def _search_whole(self, samples, folds, chosen, Cs, settings, store, progress, before, exact):
+    def _search_whole(self, samples, folds, chosen, Cs, settings, cache, progress, before, exact):
         """Decision values of held-out samples by (C, fold), with all of K.
 
         None if multipliers turn out too large for the precision of K, unless K is `exact`.
         """
-        rounding = store.kernel.rounding * np.sqrt(store.kernel.n)
-        exact = exact or store.kernel.dtype == np.float64
+        rounding = cache.kernel.rounding * np.sqrt(cache.kernel.n)
+        exact = exact or cache.kernel.dtype == np.float64
         boxes = [samples.cost]
         for train, _ in folds:
             factors = self._fold_factors(samples, train)
@@ -298,14 +302,14 @@ class SVCCV(SupportVectorClassifier):
         fits, order = [([], []) for _ in Cs], np.argsort(Cs, kind="stable")
         for number, task in enumerate(chosen):
             seeded = SeededTask(
-                store, task.signs(samples.codes), np.stack(boxes), settings.tol, settings.max_iter
+                cache, task.signs(samples.codes), np.stack(boxes), settings.tol, settings.max_iter
             )
             if before is not None and before[order[0]][1] is not None:
                 seeded.start(before[order[0]][1][number].beta)
             seeded.prepare(Cs[order[0]])
             for c, following in zip(order, [*order[1:], None], strict=True):
                 if seeded.violation[0] > seeded.tol:
-                    self._solve_row(seeded, 0, store, settings, progress)
+                    self._solve_row(seeded, 0, cache, settings, progress)
                 last = seeded.solution(0)
                 mark_rounded(last, settings.tol)
                 fits[c][0].append(seeded.problem(0))
@@ -315,20 +319,20 @@ class SVCCV(SupportVectorClassifier):
                 if not exact and rounding * largest > 4 * settings.tol:
                     return None
                 for row in unsettled:
-                    self._solve_row(seeded, row, store, settings, progress)
+                    self._solve_row(seeded, row, cache, settings, progress)
                 progress.step(last.n_iter, 0.0 - last.objective, last.violation)
                 values = seeded.decisions(spans)
                 for f, test in enumerate(tests):
                     decisions[c, f][:, number] = values[1 + f, test]
         return decisions, fits
 
-    def _solve_row(self, seeded, row, store, settings, progress):
+    def _solve_row(self, seeded, row, cache, settings, progress):
         if settings.max_iter < 0:
-            (solution,) = self._solve([seeded.problem(row)], store, settings, progress)
+            (solution,) = self._solve([seeded.problem(row)], cache, settings, progress)
             seeded.replace(row, solution)
         self._warn_unconverged([seeded.solution(row)], settings)
 
-    def _search_rows(self, samples, folds, chosen, Cs, settings, store, progress):
+    def _search_rows(self, samples, folds, chosen, Cs, settings, cache, progress):
         """Decision values of held-out samples by (C, fold), with rows of K as they are needed."""
         decisions, starts = {}, {}
         for f, fold in enumerate(folds):
@@ -346,7 +350,7 @@ class SVCCV(SupportVectorClassifier):
                         beta, product = solution.beta, solution.gradient - old.linear
                         start = beta * best_multiple(beta, old.linear, product, longest)
                         problem.start = np.clip(start, problem.lower, problem.upper)
-                solutions = self._solve(problems, store, settings, progress)
+                solutions = self._solve(problems, cache, settings, progress)
                 self._warn_unconverged(solutions, settings)
                 before = Cs[c], problems, solutions
                 values = held_out_decisions(settings.formulation, problems, solutions, held_out)
@@ -360,8 +364,7 @@ class SVCCV(SupportVectorClassifier):
     def _started(self, samples, chosen, settings, C, betas):
         problems = binary_problems(settings.formulation, samples, chosen, cost=C * samples.cost)
         for problem, beta in zip(problems, betas, strict=True):
-            here = beta if problem.index is None else beta[problem.index]
-            problem.start = feasible_start(here, problem.lower, problem.upper)
+            problem.start = feasible_start(beta[problem.places], problem.lower, problem.upper)
         return problems
 
     def _fold_factors(self, samples: LabelledSamples, train: np.ndarray) -> np.ndarray:
@@ -374,12 +377,12 @@ class SVCCV(SupportVectorClassifier):
     def _refit_start(self, samples, problems, solutions):
         betas = np.zeros((len(problems), len(samples.rows)))
         for beta, problem, solution in zip(betas, problems, solutions, strict=True):
-            beta[slice(None) if problem.index is None else problem.index] = solution.beta
+            beta[problem.places] = solution.beta
         return betas
 
     def _formulation(self):
         # Only `verify` asks for its C: the costs of the grid are passed.
-        return CSVC(vars(self).get("C_", 1.0))
+        return Classification(vars(self).get("C_", 1.0))
 
 
 def _sequence(values: Any, name: str, owner: str) -> list:

@@ -1,7 +1,7 @@
 """Many classes from binary machines: one-vs-one and one-vs-rest, and LIBSVM's layout of the duals.
 
 A task is one binary problem. Its decision value is positive for `positive`; `negative` is a class,
-or None for all the rest.
+or None for all the rest. Problems are built for a formulation; solutions become decision functions.
 """
 
 from dataclasses import dataclass
@@ -11,9 +11,13 @@ import numpy as np
 
 from mlcore._ext.svm import multiclass as _ext
 from mlcore.checks.sparse import dense_if_full
-from mlcore.runtime.threads import effective_threads, single_threaded_blas
+from mlcore.svm.formulations import Formulation
+from mlcore.svm.smo.optimality import measure, merged_optimality, norm
+from mlcore.svm.smo.problem import Problem, Solution
+from mlcore.threads import effective_threads, single_threaded_blas
 
 _TILE_ROWS = 64  # rows of values whose sums by class stay in cache
+UNOPPOSED = 1e100  # decision value where a fold leaves a binary problem only one class
 
 
 @dataclass(frozen=True)
@@ -71,9 +75,20 @@ def binary_tasks(n_classes: int, multi_class: str) -> list[BinaryTask]:
     return [BinaryTask(i, j) for i in range(n_classes) for j in range(i + 1, n_classes)]
 
 
-def one_vs_rest(chosen: list[BinaryTask]) -> bool:
+def one_vs_rest(tasks: list[BinaryTask]) -> bool:
     """Return True if each of these tasks is one class against the rest."""
-    return chosen[0].negative is None
+    return tasks[0].negative is None
+
+
+def side_weights(
+    samples: LabelledSamples, tasks: list[BinaryTask]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the sums of the sample weights on the two sides of each task, both (n_tasks,)."""
+    weights = np.bincount(samples.codes, weights=samples.weight)
+    own = weights[[task.positive for task in tasks]]
+    if one_vs_rest(tasks):
+        return own, weights.sum() - own
+    return own, weights[[task.negative for task in tasks]]
 
 
 def layout_row(own: int, other: int) -> int:
@@ -105,14 +120,102 @@ class SolvedTasks(NamedTuple):
     converged: bool
 
 
+def binary_problems(
+    formulation: Formulation,
+    samples: LabelledSamples,
+    tasks: list[BinaryTask],
+    *,
+    train: np.ndarray | None = None,
+    held_out: np.ndarray | None = None,
+    cost: np.ndarray | None = None,
+) -> list[Problem]:
+    """Return the dual of each binary problem, on all samples or on those of the mask `train`.
+
+    Samples of `held_out` (one mask for each problem) become variables whose box is a point: they
+    cost no iteration, and the solver's gradient holds their decision values. `cost` replaces the
+    formulation's bounds of the multipliers.
+    """
+    cost = formulation.cost(samples.cost) if cost is None else cost
+    problems = []
+    for number, task in enumerate(tasks):
+        signs = task.signs(samples.codes)
+        taking = signs != 0 if train is None else (signs != 0) & train
+        present = taking if held_out is None else taking | held_out[number]
+        index = None if present.all() else np.flatnonzero(present)
+        signs, costs = (np.where(taking, values, 0.0)[present] for values in (signs, cost))
+        problems.append(formulation.problem(signs, costs, index))
+    return problems
+
+
+def solved_tasks(
+    formulation: Formulation,
+    samples: LabelledSamples,
+    tasks: list[BinaryTask],
+    problems: list[Problem],
+    solutions: list[Solution],
+) -> tuple[SolvedTasks, dict[str, Any]]:
+    """Return the decision functions of solved binary problems, and further fitted attributes."""
+    betas = np.zeros((len(tasks), len(samples.rows)))
+    errors = np.zeros(len(samples.rows), dtype=bool)
+    norms, biases, equalities, optimalities = [], [], [], []
+    for beta, problem, solution in zip(betas, problems, solutions, strict=True):
+        scale, multipliers = formulation.scale_and_multipliers(problem, solution)
+        products = solution.gradient - problem.linear
+        errors_of_K = solution.rounding, solution.distance
+        optimalities.append(measure(problem, solution.beta, products, multipliers, *errors_of_K))
+        norms.append(scale * norm(solution.beta, products))
+        equalities.append(multipliers)
+        biases.append(-scale * multipliers.mean())
+        beta[problem.places] = scale * solution.beta
+        reached = np.where(solution.beta > 0, problem.upper, problem.lower) == solution.beta
+        errors[problem.places] |= reached & (solution.beta != 0)
+    solved = SolvedTasks(
+        dual_coef=to_layout(tasks, betas, samples.codes, len(samples.classes)),
+        intercept=np.array(biases),
+        norms=np.array(norms),
+        optimality=merged_optimality(optimalities),
+        errors=errors,
+        n_iter=np.array([s.n_iter for s in solutions]),
+        converged=all(s.converged for s in solutions),
+    )
+    return solved, formulation.attributes(np.array(equalities), solved.norms)
+
+
+def sample_decisions(formulation: Formulation, problem: Problem, solution: Solution) -> np.ndarray:
+    """Return the decision values of a binary problem's samples, held-out ones included."""
+    if side := only_side(problem):
+        return np.full(len(problem.lower), side * UNOPPOSED)
+    scale, multipliers = formulation.scale_and_multipliers(problem, solution)
+    return scale * (solution.gradient - problem.linear - multipliers.mean())
+
+
+def held_out_decisions(
+    formulation: Formulation,
+    problems: list[Problem],
+    solutions: list[Solution],
+    held_out: np.ndarray,
+) -> list[np.ndarray]:
+    """Return for each binary problem the decision values of its held-out samples."""
+    return [
+        sample_decisions(formulation, problem, solution)[wanted[problem.places]]
+        for problem, solution, wanted in zip(problems, solutions, held_out, strict=True)
+    ]
+
+
+def only_side(problem: Problem) -> int:
+    """Return +1 or -1 if only samples of that sign can have a multiplier, else 0."""
+    movable = problem.upper > problem.lower
+    return int((movable & (problem.upper > 0)).any()) - int((problem.lower < 0).any())
+
+
 def to_layout(
-    chosen: list[BinaryTask], betas: np.ndarray, codes: np.ndarray, n_classes: int
+    tasks: list[BinaryTask], betas: np.ndarray, codes: np.ndarray, n_classes: int
 ) -> np.ndarray:
     """Return `dual_coef` from the duals of each task.
 
     Parameters
     ----------
-    chosen : list of BinaryTask
+    tasks : list of BinaryTask
     betas : (n_tasks, n) float64
         Signed multipliers, zero for samples that take no part.
     codes : (n,) intp
@@ -122,11 +225,11 @@ def to_layout(
     -------
     dual_coef : (n_classes - 1, n) float64, or (n_classes, n) for one-vs-rest
     """
-    if one_vs_rest(chosen):
+    if one_vs_rest(tasks):
         return betas
     dual_coef = np.zeros((n_classes - 1, betas.shape[1]))
     members = [np.flatnonzero(codes == code) for code in range(n_classes)]
-    for task, beta in zip(chosen, betas, strict=True):
+    for task, beta in zip(tasks, betas, strict=True):
         for own, other in (task, task[::-1]):
             dual_coef[layout_row(own, other), members[own]] = beta[members[own]]
     return dual_coef
@@ -141,13 +244,13 @@ def scales_in_layout(scale: np.ndarray, codes: np.ndarray) -> np.ndarray:
     return factors[:, codes]
 
 
-def from_layout(chosen: list[BinaryTask], dual_coef: np.ndarray, codes: np.ndarray) -> np.ndarray:
+def from_layout(tasks: list[BinaryTask], dual_coef: np.ndarray, codes: np.ndarray) -> np.ndarray:
     """Return the (n_tasks, n) duals of each task: the inverse of `to_layout`."""
-    if one_vs_rest(chosen):
+    if one_vs_rest(tasks):
         return dual_coef
-    betas = np.zeros((len(chosen), dual_coef.shape[1]))
+    betas = np.zeros((len(tasks), dual_coef.shape[1]))
     members = [np.flatnonzero(codes == code) for code in range(len(dual_coef) + 1)]
-    for task, beta in zip(chosen, betas, strict=True):
+    for task, beta in zip(tasks, betas, strict=True):
         for own, other in (task, task[::-1]):
             beta[members[own]] = dual_coef[layout_row(own, other), members[own]]
     return betas

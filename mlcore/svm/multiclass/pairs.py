@@ -9,8 +9,12 @@ from mlcore.kernels.gram_rows import padded
 from mlcore.runtime.scratch import scratch_array
 from mlcore.runtime.threads import effective_threads, items_per_call, single_threaded_blas
 from mlcore.svm.formulations import FINEST
-from mlcore.svm.multiclass.binary_problems import UNOPPOSED
-from mlcore.svm.multiclass.multiclass import LabelledSamples, SolvedTasks, binary_tasks
+from mlcore.svm.multiclass.multiclass import (
+    UNOPPOSED,
+    LabelledSamples,
+    SolvedTasks,
+    binary_tasks,
+)
 from mlcore.svm.smo.bias import ROUNDING
 from mlcore.svm.smo.kernel_cache import KernelCache
 from mlcore.svm.smo.optimality import Optimality, nu_sums
@@ -29,7 +33,7 @@ def solve_pairs(
     samples: LabelledSamples,
     cost: np.ndarray,
     nu: float | None,
-    store: KernelCache,
+    cache: KernelCache,
     fold: np.ndarray | None,
     tol: float,
     exact: bool,
@@ -44,7 +48,7 @@ def solve_pairs(
         Finite bounds of the multipliers.
     nu : float, optional
         Of a machine whose classes each have a given sum of multipliers; then without folds.
-    store : KernelCache
+    cache : KernelCache
     fold : (n,) int, optional
         The fold that holds each sample out, -1 for none.
     tol : float
@@ -67,15 +71,15 @@ def solve_pairs(
     n_classes, n = len(samples.classes), len(cost)
     pairs = np.array([tuple(task) for task in binary_tasks(n_classes, "ovo")], dtype=np.int64)
     n_folds = 0 if fold is None else int(fold.max()) + 1
-    rounding, largest = store.kernel.rounding, float(cost.max())
-    value = float(np.abs(store.kernel.diagonal).max()) or 1.0
+    rounding, largest = cache.kernel.rounding, float(cost.max())
+    value = float(np.abs(cache.kernel.diagonal).max()) or 1.0
     rough = 0.0
-    if store.dtype == np.float64:
+    if cache.dtype == np.float64:
         rough = largest * max(rounding * np.sqrt(n), ROUNDING * value)
     if nu is None and rough > tol:
         return None  # a solution may not count as converged
-    store.complete(len(pairs) * (1 + n_folds))
-    if not store.whole:
+    cache.complete(len(pairs) * (1 + n_folds))
+    if not cache.whole:
         return None
     sizes = np.bincount(samples.codes)
     order = np.argsort(samples.codes, kind="stable")
@@ -84,7 +88,7 @@ def solve_pairs(
     dual_coef, held_out = np.zeros((2, n_classes - 1, n))
     figures = np.zeros((len(pairs), 10))
     m = padded(int(np.sort(sizes)[-2:].sum()))
-    threads, dtype = effective_threads(len(pairs) * m * m * (1 + n_folds)), store.kernel.dtype
+    threads, dtype = effective_threads(len(pairs) * m * m * (1 + n_folds)), cache.kernel.dtype
     scratch = (
         scratch_array((threads, m * m), dtype),
         scratch_array((threads, m * m), dtype),
@@ -93,7 +97,7 @@ def solve_pairs(
         np.empty((threads, INTEGERS * m), dtype=np.int64),
         np.empty((threads, MARKS * m), dtype=np.int8),
     )
-    diagonal = store.kernel.diagonal.astype(dtype)
+    diagonal = cache.kernel.diagonal.astype(dtype)
     sums, least, finer = np.zeros((0, 2)), 0.0, tol
     if nu is not None:
         first, second = np.bincount(samples.codes, weights=cost)[pairs].T
@@ -107,8 +111,8 @@ def solve_pairs(
         for start in range(0, len(pairs), at_once):
             now = slice(start, start + at_once)
             _ext.solve_pairs(
-                store.rows, diagonal, order, starts, pairs[now], cost, fold, n_folds, sums[now],
-                finer, tol, least, rounding, store.kernel.distance, exact, STEPS * max(200, m),
+                cache.rows, diagonal, order, starts, pairs[now], cost, fold, n_folds, sums[now],
+                finer, tol, least, rounding, cache.kernel.distance, exact, STEPS * max(200, m),
                 dual_coef, held_out, figures[now], *scratch, m, UNOPPOSED, threads,
             )  # fmt: skip
             if progress.active:

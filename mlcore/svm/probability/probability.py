@@ -16,23 +16,30 @@ from mlcore.checks.errors import peer_class, warn
 from mlcore.estimator.mixins import only_with
 from mlcore.kernels.expansion import row_blocks
 from mlcore.kernels.kernel import Kernel, of_numbers
-from mlcore.runtime.threads import effective_threads, pieces, single_threaded_blas
 from mlcore.svm.cross_validation.folds import stratified_folds
 from mlcore.svm.formulations import Formulation
-from mlcore.svm.multiclass.binary_problems import binary_problems, only_side, sample_decisions
 from mlcore.svm.multiclass.multiclass import (
     BinaryTask,
     LabelledSamples,
+    binary_problems,
     binary_tasks,
     from_layout,
     layout_row,
+    only_side,
+    sample_decisions,
 )
 from mlcore.svm.probability.link import Link, apply_link, fit_link, on_scale_of
 from mlcore.svm.smo.feasible_start import feasible_start
-from mlcore.svm.smo.smo import Problem, Solution
+from mlcore.svm.smo.problem import Problem, Solution
+from mlcore.threads import effective_threads, pieces, single_threaded_blas
 
 _FOLDS = 5
-_LEAST_PAIR = 1e-7
+_LEAST_PAIR = 1e-7  # least probability of a class of a pair in the system that couples them
+STORED = {  # of machines that are calibrated, for files: `mlcore.persistence.declared`
+    "link_offsets_": "float64 p",
+    "link_slopes_": "float64 p 4",
+    "link_knots_": "float64 p 3",
+}
 
 
 def distinct_rows(X: Any, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -152,46 +159,49 @@ def held_out_folds(
 def calibrated(
     formulation: Formulation,
     samples: LabelledSamples,
-    chosen: list[BinaryTask],
+    tasks: list[BinaryTask],
     fitted: dict[str, Any],
-    trained: np.ndarray,
+    problems: list[Problem],
+    solutions: list[Solution],
     folds: tuple[np.ndarray, int],
     solve: Callable[[list[Problem]], list[Solution]],
 ) -> dict[str, np.ndarray]:
     """Return the attributes of the links, fitted to held-out decision values of each problem.
 
     The folds share the kernel rows of the fit, by `solve`, and start from its multipliers. A nearly
-    constant machine has an arbitrary scale: folds whose scale is far from that of the fit, whose
-    decision values are `trained` (n_problems, n), are put on it.
+    constant machine has an arbitrary scale: folds whose scale is far from that of the fit, of these
+    `problems` and `solutions`, are put on it.
     """
-    signs = np.stack([task.signs(samples.codes) for task in chosen])
+    signs = np.stack([task.signs(samples.codes) for task in tasks])
     fold, n_folds = folds
+    trained = np.zeros(signs.shape)  # decision values of the fit
+    for row, problem, solution in zip(trained, problems, solutions, strict=True):
+        row[problem.places] = sample_decisions(formulation, problem, solution)
     betas = np.zeros(signs.shape)
     vector_codes = np.repeat(np.arange(len(samples.classes)), fitted["n_support_"])
     place = np.argsort(samples.rows)[np.searchsorted(np.sort(samples.rows), fitted["support_"])]
-    betas[:, place] = from_layout(chosen, fitted["dual_coef_"], vector_codes)
+    betas[:, place] = from_layout(tasks, fitted["dual_coef_"], vector_codes)
     decisions = np.zeros(signs.shape)
     for number in range(n_folds):
         held_out = (signs != 0) & (fold == number)
         masks = {"train": fold != number, "held_out": held_out}
-        problems = binary_problems(formulation, samples, chosen, **masks)
+        problems = binary_problems(formulation, samples, tasks, **masks)
         for problem, beta in zip(problems, betas, strict=True):
             if problem.total is None:
-                here = beta if problem.index is None else beta[problem.index]
-                problem.start = feasible_start(here, problem.lower, problem.upper)
+                problem.start = feasible_start(beta[problem.places], problem.lower, problem.upper)
         for row, wanted, whole, problem, solution in zip(
             decisions, held_out, trained, problems, solve(problems), strict=True
         ):
-            here = slice(None) if problem.index is None else problem.index
-            found = sample_decisions(formulation, problem, solution)
+            here = problem.places
+            values = sample_decisions(formulation, problem, solution)
             if not only_side(problem):
                 weight = np.where(problem.upper > problem.lower, samples.cost[here], 0.0)
-                found = on_scale_of(whole[here], found, weight)
-            row[wanted] = found[wanted[here]]
-    known = (signs != 0) & (fold >= 0)
+                values = on_scale_of(whole[here], values, weight)
+            row[wanted] = values[wanted[here]]
+    used = (signs != 0) & (fold >= 0)
     links = [
         fit_link(f[here], s[here], samples.weight[here])
-        for f, s, here in zip(decisions, signs, known, strict=True)
+        for f, s, here in zip(decisions, signs, used, strict=True)
     ]
     return link_attributes(links)
 
@@ -200,8 +210,8 @@ def calibrated_pairs(
     samples: LabelledSamples, held_out: np.ndarray, fold: np.ndarray
 ) -> dict[str, np.ndarray]:
     """Return the attributes of the pairs' links, from decision values in LIBSVM's layout."""
-    n_classes, known = len(samples.classes), fold >= 0
-    members = [np.flatnonzero(known & (samples.codes == c)) for c in range(n_classes)]
+    n_classes, used = len(samples.classes), fold >= 0
+    members = [np.flatnonzero(used & (samples.codes == c)) for c in range(n_classes)]
     links = []
     for i, j in binary_tasks(n_classes, "ovo"):
         here = np.concatenate([members[i], members[j]])
@@ -211,76 +221,65 @@ def calibrated_pairs(
     return link_attributes(links)
 
 
-class WithProbabilities:
-    """Mixin of classifiers that have `predict_proba` if their `probability` is true."""
+def predict_proba(machine: Any, X: Any) -> np.ndarray:
+    """Return the probability of each class, without regard to `class_weight`.
 
-    link_offsets_: np.ndarray
-    link_slopes_: np.ndarray
-    link_knots_: np.ndarray
-    _stored = {
-        "link_offsets_": "float64 p",
-        "link_slopes_": "float64 p 4",
-        "link_knots_": "float64 p 3",
-    }
+    Two classes: an increasing function of the decision value. More: one-vs-one pairs are
+    coupled, one-vs-rest values normalised. Without `class_weight`, `predict` names the class
+    of the largest probability: results that contradict it are replaced by the nearest that do
+    not. Class weights move the boundary of `predict` but not the probabilities: the two may
+    then name different classes.
 
-    @only_with("probability", True)
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probability of each class, without regard to `class_weight`.
+    Parameters
+    ----------
+    X : array-like or sparse of shape (n_samples, n_features)
 
-        Two classes: an increasing function of the decision value. More: one-vs-one pairs are
-        coupled, one-vs-rest values normalised. Without `class_weight`, `predict` names the class
-        of the largest probability: results that contradict it are replaced by the nearest that do
-        not. Class weights move the boundary of `predict` but not the probabilities: the two may
-        then name different classes.
+    Returns
+    -------
+    p : ndarray of shape (n_samples, n_classes), in the precision of the fit
+        Columns in the order of ``classes_``; rows sum to one.
+    """
+    X = machine._checked_later(X)
+    if "link_slopes_" not in vars(machine):
+        raise peer_class("NotFittedError")(
+            "predict_proba is not available when fitted with probability=False: fit again."
+        )
+    p = np.empty((X.shape[0], len(machine.classes_)), dtype=machine._precision)
+    with single_threaded_blas():
+        for rows, decisions in machine._decision_blocks(X):
+            p[rows] = _probabilities(machine, decisions, p.dtype)
+    return p
 
-        Parameters
-        ----------
-        X : array-like or sparse of shape (n_samples, n_features)
 
-        Returns
-        -------
-        p : ndarray of shape (n_samples, n_classes), in the precision of the fit
-            Columns in the order of ``classes_``; rows sum to one.
-        """
-        X = self._checked_later(X)
-        if "link_slopes_" not in vars(self):
-            raise peer_class("NotFittedError")(
-                "predict_proba is not available when fitted with probability=False: fit again."
-            )
-        p = np.empty((X.shape[0], len(self.classes_)), dtype=self._precision)
-        with single_threaded_blas():
-            for rows, decisions in self._decision_blocks(X):
-                p[rows] = self._probabilities(decisions, p.dtype)
-        return p
+def predict_log_proba(machine: Any, X: Any) -> np.ndarray:
+    """Return the logarithms of `predict_proba`.
 
-    def _probabilities(self, decisions: np.ndarray, dtype: np.dtype) -> np.ndarray:
-        anchored = len(set(self.class_weight_.tolist())) == 1
-        link = Link(self.link_offsets_, self.link_slopes_, self.link_knots_)
-        p = apply_link(decisions, link, anchored=anchored)
-        if len(self.classes_) == 2:
-            if anchored:
-                return two_class(p[:, 0], decisions[:, 0], dtype)
-            return np.hstack([1 - p, p]).astype(dtype)
-        if self.multi_class == "ovr":
-            p /= np.maximum(p.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
-        else:
-            p = couple(p, len(self.classes_))
+    Parameters
+    ----------
+    X : array-like or sparse of shape (n_samples, n_features)
+
+    Returns
+    -------
+    log_probabilities : (n_samples, n_classes)
+        -inf for a probability of 0.
+    """
+    with np.errstate(divide="ignore"):
+        return np.log(machine.predict_proba(X))
+
+
+def _probabilities(machine, decisions, dtype):
+    """Return the class probabilities, (n, n_classes), for decision values of every task."""
+    anchored = len(set(machine.class_weight_.tolist())) == 1
+    link = Link(machine.link_offsets_, machine.link_slopes_, machine.link_knots_)
+    p = apply_link(decisions, link, anchored=anchored)
+    if len(machine.classes_) == 2:
         if anchored:
-            p = reconciled(p, self._winners(decisions), dtype)
-        return p.astype(dtype, copy=False)
-
-    @only_with("probability", True)
-    def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Return the logarithms of `predict_proba`.
-
-        Parameters
-        ----------
-        X : array-like or sparse of shape (n_samples, n_features)
-
-        Returns
-        -------
-        log_probabilities : (n_samples, n_classes)
-            -inf for a probability of 0.
-        """
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+            return two_class(p[:, 0], decisions[:, 0], dtype)
+        return np.hstack([1 - p, p]).astype(dtype)
+    if machine.multi_class == "ovr":
+        p /= np.maximum(p.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
+    else:
+        p = couple(p, len(machine.classes_))
+    if anchored:
+        p = reconciled(p, machine._winners(decisions), dtype)
+    return p.astype(dtype, copy=False)

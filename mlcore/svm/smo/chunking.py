@@ -26,7 +26,7 @@ class Chunks:
         The sample of each variable.
     members : sequence of intp arrays
         The variables of each group.
-    rows : KernelCache
+    cache : KernelCache
         Of all samples.
     """
 
@@ -36,16 +36,16 @@ class Chunks:
     GOAL, FINER = 0.05, 0.3  # violation of the first chunk, relative; how much less in the next
 
     def __init__(
-        self, problem: Problem, index: np.ndarray, members: tuple, rows: KernelCache
+        self, problem: Problem, index: np.ndarray, members: tuple, cache: KernelCache
     ) -> None:
-        self._problem, self._index, self._members, self._rows = problem, index, members, rows
+        self._problem, self._index, self._members, self._cache = problem, index, members, cache
         self._before: np.ndarray | None = None
         self._goal = np.inf
 
     def next(
         self, beta: np.ndarray, up: np.ndarray, low: np.ndarray, violation: float, tol: float
     ) -> tuple[np.ndarray, Problem, KernelCache, float] | None:
-        """Return the next chunk: its variables, problem and rows, and the violation to end at.
+        """Return the next chunk: its variables, problem, kernel cache and final violation.
 
         None where too many variables are not at zero.
         """
@@ -75,7 +75,7 @@ class Chunks:
             start=beta[variables],
             group=None if group is None else group[variables],
         )
-        return variables, part, self._rows.of_samples(samples), self._goal
+        return variables, part, self._cache.of_samples(samples), self._goal
 
     def _excess(self, nonzero, up, low):
         """Return how far each violates, at the constraints' multipliers of the last chunk."""

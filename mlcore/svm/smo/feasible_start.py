@@ -19,14 +19,14 @@ def feasible_start(beta: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np
     return beta
 
 
-def start_with_sums(problem: Problem, rows: Any, probes: int) -> np.ndarray:
+def start_with_sums(problem: Problem, cache: Any, probes: int) -> np.ndarray:
     """Return multipliers that meet the required sums, at a bound but for one of each group.
 
     They are those of the variables with the least gradient, or the largest where the sum is
     negative. The gradient is the linear term, or where there is none the kernel density of so
     many samples, the `probes`.
     """
-    kernel, m = rows.kernel, len(problem.linear)
+    kernel, m = cache.kernel, len(problem.linear)
     index = np.arange(m) if problem.index is None else problem.index
     group = np.zeros(m, dtype=np.int8) if problem.group is None else problem.group
     sign = np.where(problem.upper > 0, 1.0, -1.0)
@@ -36,7 +36,7 @@ def start_with_sums(problem: Problem, rows: Any, probes: int) -> np.ndarray:
         probe = np.arange(count) * kernel.n // count
         weights = np.bincount(index, weights=sign, minlength=kernel.n)
         density = np.zeros(kernel.n)
-        rows.add_product(probe, weights[probe], density, [(0, kernel.n)])
+        cache.add_product(probe, weights[probe], density, [(0, kernel.n)])
         gradient = density[index]
     order, beta = np.argsort(sign * gradient, kind="stable"), np.zeros(m)
     totals = np.array(problem.total, dtype=np.float64)

@@ -133,12 +133,6 @@ def multiplier_values(solution: Solution) -> np.ndarray:
     )
 
 
-def optimality_attributes(optimalities: list[Optimality]) -> dict[str, Any]:
-    """Return the fitted attributes of one Optimality, floats, or of several, arrays."""
-    merged = merged_optimality(optimalities)
-    return {f"{name}_": value for name, value in merged._asdict().items()}
-
-
 def merged_optimality(optimalities: list[Optimality]) -> Optimality:
     """Return one Optimality, of floats for one problem and of arrays for several."""
     if len(optimalities) == 1:

@@ -37,6 +37,11 @@ class Problem:
     group: np.ndarray | None = None
     total: tuple | None = None
 
+    @property
+    def places(self) -> np.ndarray | slice:
+        """Index of the variables' samples among those of K."""
+        return slice(None) if self.index is None else self.index
+
     @cached_property
     def largest_bound(self) -> float:
         """The largest absolute value that a variable may take."""

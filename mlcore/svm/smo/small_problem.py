@@ -18,14 +18,14 @@ _FACE = 640  # most free variables that a Newton step is tried with
 
 
 def solve_small(
-    problem: Problem, rows: KernelCache, tol: float, exact: bool, progress: Any = None
+    problem: Problem, cache: KernelCache, tol: float, exact: bool, progress: Any = None
 ) -> Solution | None:
     """Return the solution of a problem of at most `MOST` variables with finite bounds.
 
     Parameters
     ----------
     problem : Problem
-    rows : KernelCache
+    cache : KernelCache
         Where all of K fits, it is computed.
     tol : float
     exact : bool
@@ -40,8 +40,8 @@ def solve_small(
     m = len(problem.linear)
     if m > MOST or not np.isfinite(problem.largest_bound):
         return None
-    rows.complete()
-    if not rows.whole:
+    cache.complete()
+    if not cache.whole:
         return None
     group = np.zeros(m, dtype=np.int8) if problem.group is None else problem.group
     second = int(np.count_nonzero(group))
@@ -50,12 +50,12 @@ def solve_small(
     begins = problem.start is not None
     beta = problem.start.astype(np.float64) if begins else np.zeros(m)
     total = np.zeros(0) if begins or problem.total is None else np.asarray(problem.total, float)
-    gradient, dtype = np.empty(m), rows.kernel.dtype
+    gradient, dtype = np.empty(m), cache.kernel.dtype
     side, room = 1 if entire else slots, min(_FACE, slots)
     Q, face = scratch_array((side, side), dtype), scratch_array((room, room), dtype)
     vectors = scratch_array((SINGLE * slots,), dtype)
     violation, steps = _ext.solve_problem(
-        rows.rows, rows.kernel.diagonal.astype(dtype, copy=False),
+        cache.rows, cache.kernel.diagonal.astype(dtype, copy=False),
         np.arange(m) if problem.index is None else problem.index, group, entire, problem.linear,
         problem.lower, problem.upper, problem.epsilon, total, tol, exact, STEPS * max(200, m),
         beta, gradient, Q, face, vectors, np.empty(WIDE * slots),

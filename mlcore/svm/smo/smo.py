@@ -28,12 +28,9 @@ from mlcore.runtime.threads import single_threaded_blas
 from mlcore.svm.smo.bias import constraint_multipliers, round_to_bounds
 from mlcore.svm.smo.chunking import Chunks
 from mlcore.svm.smo.feasible_start import start_with_sums
-from mlcore.svm.smo.kernel_cache import KernelCache
-from mlcore.svm.smo.problem import Problem, Solution
+from mlcore.svm.smo.problem import Solution
 from mlcore.svm.smo.small_problem import solve_small
 from mlcore.svm.smo.working_set import WorkingSet
-
-__all__ = ["Problem", "KernelCache", "Solution", "refined", "solve", "solve_many"]
 
 _RESOLVED = 64 * float(np.finfo(np.float64).eps)
 MOST_STEPS = 10_000_000  # without a limit of the user's, or 1000 for each variable
@@ -50,13 +47,13 @@ def up_and_low(g, beta, lower, upper, epsilon):
     return up, low
 
 
-def solve(problem, rows, *, tol, exact=False, max_iter=-1, progress=None):
+def solve(problem, cache, *, tol, exact=False, max_iter=-1, progress=None):
     """Return the optimum of one problem, to a KKT violation of `tol` or of what rounding allows.
 
     Parameters
     ----------
     problem : Problem
-    rows : KernelCache
+    cache : KernelCache
     tol : float
     exact : bool
         True to go on from there to rounding error, where that is possible.
@@ -72,7 +69,7 @@ def solve(problem, rows, *, tol, exact=False, max_iter=-1, progress=None):
     power = problem.power
     if power:
         unit, how = problem.divided(power), {"exact": exact, "max_iter": max_iter}
-        found = solve(unit, rows, tol=np.ldexp(tol, -power), progress=progress, **how)
+        found = solve(unit, cache, tol=np.ldexp(tol, -power), progress=progress, **how)
         with np.errstate(over="ignore"):
             return replace(
                 found,
@@ -85,35 +82,35 @@ def solve(problem, rows, *, tol, exact=False, max_iter=-1, progress=None):
     with single_threaded_blas():  # the order of its sums depends on its threads
         found = None
         if max_iter < 0:
-            found = solve_small(problem, rows, tol, exact, progress)
+            found = solve_small(problem, cache, tol, exact, progress)
         if found is None:
-            found = _Solver(problem, rows, tol, max_iter, progress).run()
+            found = _Solver(problem, cache, tol, max_iter, progress).run()
         else:
             exact = False  # it is already
-    found.rounding, found.distance = rows.kernel.rounding, rows.kernel.distance
-    found.largest = float(np.abs(rows.kernel.diagonal).max())
+    found.rounding, found.distance = cache.kernel.rounding, cache.kernel.distance
+    found.largest = float(np.abs(cache.kernel.diagonal).max())
     if exact:
         size = max(1.0, float(np.abs(found.gradient).max(initial=0)))
-        found = refined(problem, found, rows, tol=min(tol, 1e-12 * size), progress=progress)
+        found = refined(problem, found, cache, tol=min(tol, 1e-12 * size), progress=progress)
     return found
 
 
-def refined(problem, found, rows, *, tol, progress=None):
+def refined(problem, found, cache, *, tol, progress=None):
     """Return the solution at a smaller `tol` if that is reached, else the one found before."""
     if found.diverged or not found.converged:
         return found
-    more = {"max_iter": 100 * rows.kernel.n, "progress": progress}
-    finer = solve(replace(problem, start=found.beta), rows, tol=tol, **more)
+    more = {"max_iter": 100 * cache.kernel.n, "progress": progress}
+    finer = solve(replace(problem, start=found.beta), cache, tol=tol, **more)
     if finer.diverged or finer.violation > found.violation:
         return found
     return replace(finer, n_iter=found.n_iter + finer.n_iter, converged=True)
 
 
-def solve_many(problems, rows, **how):
+def solve_many(problems, cache, **how):
     """Return the solutions of several problems on the same samples, which share kernel rows."""
     if len(problems) > 2:
-        rows.complete(len(problems))
-    return [solve(problem, rows, **how) for problem in problems]
+        cache.complete(len(problems))
+    return [solve(problem, cache, **how) for problem in problems]
 
 
 class _Solver:
@@ -124,9 +121,9 @@ class _Solver:
     # NEEDED times as many, at least SMALLEST: its steps cost little beside the rows of a round.
     LEAST, NEEDED, SMALLEST, FEW_SUB = 768, 3, 256, 0.03
 
-    def __init__(self, problem, rows, tol, max_iter, progress):
-        self.rows, self.requested_tol, self.tol, self.progress = rows, tol, tol, progress
-        m, n = len(problem.linear), rows.kernel.n
+    def __init__(self, problem, cache, tol, max_iter, progress):
+        self.cache, self.requested_tol, self.tol, self.progress = cache, tol, tol, progress
+        m, n = len(problem.linear), cache.kernel.n
         part = 1.0 if problem.total is None else _needed_part(problem)
         self.q, self.lower, self.upper = problem.linear, problem.lower, problem.upper
         self.epsilon = problem.epsilon
@@ -140,35 +137,35 @@ class _Solver:
             # Where many variables end at a bound, violators are drawn by their violation times a
             # number in (0, 1]: a set of only the worst is solved at the cost of all the others.
             fraction = 1.0 - (0.6180339887498949 * np.arange(m)) % 1.0
-            self.draw_weights = fraction if rows.keeps else fraction**2
+            self.draw_weights = fraction if cache.keeps else fraction**2
         self.FIRST = max(self.FIRST, m // 7)
-        if not rows.keeps or rows.kernel.linear:  # a round costs more than the steps it saves
+        if not cache.keeps or cache.kernel.linear:  # a round costs more than the steps it saves
             self.SUB = 0.1
-        if not rows.keeps:
+        if not cache.keeps:
             self.FIRST, self.ROOM = min(2560, max(1536, m // 3)), 1.25
-        if rows.kernel.linear:  # many constraints are tight: small sets would cycle
+        if cache.kernel.linear:  # many constraints are tight: small sets would cycle
             self.FIRST = 2048
         # Of two groups, far more than the sums need may end free: one set of all is safer.
         least = _ENTIRE if len(self.members[1]) else self.LEAST
-        few = part <= _FEW and m > least and not (rows.whole or rows.kernel.linear)
+        few = part <= _FEW and m > least and not (cache.whole or cache.kernel.linear)
         if few:
             self.FIRST = min(self.FIRST, max(self.SMALLEST, int(self.NEEDED * part * m)))
             self.SUB = self.FEW_SUB
         else:
-            rows.complete()
+            cache.complete()
         self.entire = m <= _ENTIRE and not few
-        self.w = np.zeros(rows.kernel.d) if rows.kernel.linear else None
+        self.w = np.zeros(cache.kernel.d) if cache.kernel.linear else None
         self.spans = _spans(self.index, n)
         self.chunks = None
         large = m >= Chunks.LEAST and problem.total is None
-        if large and rows.kernel.selects and not (rows.kernel.linear or rows.capacity == n):
-            self.chunks = Chunks(problem, self.index, self.members, rows)
-        self.working = WorkingSet(rows, self.index, self.epsilon, self.members)
+        if large and cache.kernel.selects and not (cache.kernel.linear or cache.capacity == n):
+            self.chunks = Chunks(problem, self.index, self.members, cache)
+        self.working = WorkingSet(cache, self.index, self.epsilon, self.members)
         if problem.start is not None:
             self.beta = problem.start.astype(np.float64)
         elif problem.total is not None:
             probes = 64 if few else 256
-            self.beta = start_with_sums(problem, rows, probes)
+            self.beta = start_with_sums(problem, cache, probes)
         else:
             self.beta = np.zeros(m)
         moved = np.flatnonzero(self.beta)
@@ -180,12 +177,12 @@ class _Solver:
             return
         weights = np.bincount(self.index[variables], weights=change, minlength=len(self.product))
         samples = np.flatnonzero(weights)
-        if self.rows.kernel.linear and not self.rows.whole:
-            self.rows.kernel.add_weights(samples, weights[samples], self.w)
-            self.rows.kernel.expand(self.w, self.product)
+        if self.cache.kernel.linear and not self.cache.whole:
+            self.cache.kernel.add_weights(samples, weights[samples], self.w)
+            self.cache.kernel.expand(self.w, self.product)
         else:
             keep = self.chunks is None  # or the chunks' own rows have the memory
-            self.rows.add_product(samples, weights[samples], self.product, self.spans, keep=keep)
+            self.cache.add_product(samples, weights[samples], self.product, self.spans, keep=keep)
 
     def run(self):
         idle, least = 0, np.inf
@@ -226,8 +223,8 @@ class _Solver:
         if chunk is None:
             self.chunks = None
             return (), ()
-        variables, problem, rows, goal = chunk
-        found = solve(problem, rows, tol=goal, max_iter=left)
+        variables, problem, cache, goal = chunk
+        found = solve(problem, cache, tol=goal, max_iter=left)
         self.working.n_iter += found.n_iter
         change = found.beta - self.beta[variables]
         moved = np.flatnonzero(change)
@@ -256,7 +253,7 @@ class _Solver:
         if np.isfinite(self.lower).all() and np.isfinite(self.upper).all():
             return False
         size = float(np.abs(self.beta).sum())
-        radius = max(float(self.rows.kernel.diagonal.max()), 1e-300)
+        radius = max(float(self.cache.kernel.diagonal.max()), 1e-300)
         squared = float(self.beta @ self.product[self.index])
         return not np.isfinite(objective) or squared < 1e-13 * radius * size**2
 
@@ -278,7 +275,7 @@ class _Solver:
             score = np.maximum(above, below)
             candidates = score > -self.MARGIN * gap
             room = max(LINE, self.FIRST * size // m, int(self.ROOM * np.count_nonzero(free)))
-            room = min(size, limit) if self.rows.whole else min(size, room, limit)
+            room = min(size, limit) if self.cache.whole else min(size, room, limit)
             if np.count_nonzero(candidates) > room:
                 half = room // 2
                 taken = np.zeros(size, dtype=bool)

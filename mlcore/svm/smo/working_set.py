@@ -39,12 +39,12 @@ class WorkingSet:
         Faces tried, and those whose step was taken whole.
     """
 
-    def __init__(self, rows, index, epsilon, members):
-        self.rows, self.index, self.epsilon = rows, index, epsilon
+    def __init__(self, cache, index, epsilon, members):
+        self.cache, self.index, self.epsilon = cache, index, epsilon
         self.n_iter, self.faces = 0, np.zeros(2, dtype=np.int64)
         m, sizes = len(index), [padded(len(k)) for k in members]
-        if sum(sizes) > rows.largest_submatrix:
-            sizes = [padded(-(-rows.largest_submatrix * len(k) // m)) for k in members]
+        if sum(sizes) > cache.largest_submatrix:
+            sizes = [padded(-(-cache.largest_submatrix * len(k) // m)) for k in members]
         self.limits = tuple(sizes)
         self._runs = _runs(index, members)
         self._slot_of = None
@@ -53,7 +53,7 @@ class WorkingSet:
     @property
     def may_share(self):
         """True if all variables can be chosen with K itself in place of a submatrix."""
-        return self._runs is not None and self.rows.whole
+        return self._runs is not None and self.cache.whole
 
     @property
     def shared(self):
@@ -65,7 +65,7 @@ class WorkingSet:
         m = len(self.index)
         if self.may_share and sum(map(len, chosen)) == m:
             if not self._shared:
-                self.K, self.spans = self.rows.rows, self._runs
+                self.K, self.spans = self.cache.rows, self._runs
                 self._slots, self._variables = self.index, np.arange(m)
                 self._shared, self._slot_of = True, None
             return
@@ -110,7 +110,7 @@ class WorkingSet:
             min(limit, padded(max(have, size + size // 4)))
             for size, have, limit in zip(wanted, self._room, self.limits, strict=True)
         )
-        K = scratch_array((sum(room), sum(room)), self.rows.kernel.dtype)
+        K = scratch_array((sum(room), sum(room)), self.cache.kernel.dtype)
         variable = np.full(sum(room), -1, dtype=np.int64)
         old = np.flatnonzero(self._variable >= 0)
         shift = np.where(old < self._room[0], 0, room[0] - self._room[0])
@@ -147,15 +147,15 @@ class WorkingSet:
         used = np.arange(max(end for begin, end, _ in self.spans if end > begin))
         variables = self._variable[: len(used)]
         samples = np.where(variables >= 0, self.index[variables], 0)
-        threads, store = effective_threads(len(entered) * len(used)), self.rows
+        threads, cache = effective_threads(len(entered) * len(used)), self.cache
         new = samples[entered]
-        slots = store.cached(new)
-        cached = (slots >= 0) & store.keeps
-        if store.kernel.halves and 2 * np.count_nonzero(~cached) > len(used):
-            store.kernel.fill_all(self.K, samples)
+        slots = cache.cached(new)
+        cached = (slots >= 0) & cache.keeps
+        if cache.kernel.halves and 2 * np.count_nonzero(~cached) > len(used):
+            cache.kernel.fill_all(self.K, samples)
             return
-        _ext.gather(store.rows, slots[cached], samples, self.K, entered[cached], used, threads)
-        store.kernel.fill(new[~cached], self.K, entered[~cached], samples)
+        _ext.gather(cache.rows, slots[cached], samples, self.K, entered[cached], used, threads)
+        cache.kernel.fill(new[~cached], self.K, entered[~cached], samples)
         stays = np.ones(len(used), dtype=bool)
         stays[entered] = False
         _ext.mirror_rows(self.K, entered, used[stays], threads)
@@ -181,12 +181,12 @@ class WorkingSet:
         single = scratch_array((4, padded(end)), dtype)
         diagonal = single[3, :end]
         diagonal[:] = 0
-        diagonal[slots] = self.rows.kernel.diagonal[self.index[v]]
+        diagonal[slots] = self.cache.kernel.diagonal[self.index[v]]
         descent = _ext.Descent(
             self.K, diagonal, b, G, low, high, self.spans, self.epsilon, tol, max_steps,
             single, np.empty((6, end)), np.empty((2, end), dtype=np.int64),
             np.empty((2, end), dtype=np.int8),
-            min(_FACE, max(256, self.rows.largest_submatrix // 2)), effective_threads(),
+            min(_FACE, max(256, self.cache.largest_submatrix // 2)), effective_threads(),
         )  # fmt: skip
         while (free := descent.advance()) is not None:  # between two calls, Ctrl-C is heard
             if free:
