@@ -4,6 +4,7 @@ import numpy as np
 
 from mlcore.datasets import load_digits
 from mlcore.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+from mlcore.svm.smo.smo import Routes
 
 MACHINES = {
     "SVC": SVC(),
@@ -96,3 +97,30 @@ class BeyondTheCache(_Fit):
         self.y = (group % 2) ^ (rng.random(n) < 0.01)
         self.machine = SVC(gamma=0.01, cache_size=50)
         self.X_support = self.X[self.fit().support_]
+
+
+class EitherRoute:
+    """The routes of mlcore.svm.smo.smo beside rounds, within their sizes and at the end of them."""
+
+    SIZES = {"pair": (100, 640), "small": (100, 1024), "chunks": (20_000, 60_000)}
+    WITHOUT = {"pair": Routes(pair=0), "small": Routes(small=0), "chunks": Routes(chunks=np.inf)}
+
+    params = (list(SIZES), ["within", "at the end"], ["route", "without"])
+    param_names = ("route", "size", "by")
+
+    def setup(self, route, size, by):
+        n = self.SIZES[route][size == "at the end"]
+        n *= 5 if route == "pair" else 1  # ten classes
+        rng = np.random.default_rng(0)
+        self.X = rng.normal(size=(n, 8))
+        self.y = self.X[:, 0] * self.X[:, 1] + 0.3 * rng.normal(size=n)
+        self.machine = SVR() if route == "small" else SVC(cache_size=50)
+        if route == "pair":
+            self.y = np.argsort(np.argsort(self.y)) * 10 // n
+        elif route == "chunks":
+            self.y = self.y > 0
+        if by == "without":
+            self.machine._routes = self.WITHOUT[route]
+
+    def time_fit(self, *_):
+        self.machine.fit(self.X, self.y)

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
@@ -23,7 +23,7 @@ from mlcore.svm.smo.bias import ROUNDING, round_to_bounds
 from mlcore.svm.smo.kernel_cache import KernelCache, far_origin, less
 from mlcore.svm.smo.optimality import Optimality, measure, norm
 from mlcore.svm.smo.problem import Problem, Solution
-from mlcore.svm.smo.smo import refined, solve_many
+from mlcore.svm.smo.smo import ROUTES, Routes, refined, solve_many
 from mlcore.threads import single_threaded_blas
 
 ROUNDED = 4  # times tol: errors in sums of kernel values that are accepted
@@ -42,6 +42,7 @@ class Settings:
     max_iter: int
     few: bool = False  # True to solve to rounding error, for at most FEW samples
     origin: np.ndarray | None = None  # taken from samples that are far from 0
+    routes: Routes = ROUTES
 
     def of_width(self, gamma: float, few: bool) -> Self:
         """Return the settings with this width of the kernel, and `few`."""
@@ -81,6 +82,8 @@ class KernelMachine(KernelModel):
         "fit_status_": "int",
     }
 
+    _routes: ClassVar[Routes] = ROUTES  # of the solver, for tests and timings
+
     set_callbacks = CallbackSupport.set_callbacks  # a method, not one more class above
 
     # ---- validation
@@ -105,6 +108,7 @@ class KernelMachine(KernelModel):
             tol=as_real(self.tol, "tol", owner=owner, above=0),
             cache_size=as_real(self.cache_size, "cache_size", owner=owner, above=0),
             max_iter=max_iter,
+            routes=self._routes,
         )
 
     def _progress(self) -> Progress:
@@ -150,8 +154,9 @@ class KernelMachine(KernelModel):
         scale = math.prod(min(1.0, factor) for factor in factors)
         tol = settings.tol * scale
         exact = settings.few and not limited
-        limits = {"max_iter": settings.max_iter, "progress": progress}
-        solutions = solve_many(problems, cache, tol=tol, exact=exact, **limits)
+        common = {"progress": progress, "routes": settings.routes}
+        limits = {"tol": tol, "exact": exact, "max_iter": settings.max_iter}
+        solutions = solve_many(problems, cache, **limits, **common)
         bound = max(p.largest_bound for p in problems)
         rounding = cache.kernel.rounding * bound * np.sqrt(cache.kernel.n)
         for _ in range(0 if limited else 2):  # the first margin may be too large
@@ -159,7 +164,7 @@ class KernelMachine(KernelModel):
             if finer is None or finer >= max(s.violation for s in solutions):
                 break
             solutions = [
-                refined(problem, solution, cache, tol=finer, progress=progress)
+                refined(problem, solution, cache, tol=finer, **common)
                 for problem, solution in zip(problems, solutions, strict=True)
             ]
         for solution in solutions:

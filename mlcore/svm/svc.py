@@ -203,7 +203,7 @@ class SupportVectorClassifier(Classifier, KernelMachine):
         if settings.formulation.nu is not None:
             pairs = pairs and not calibrates and is_plain(float(samples.cost.max()))
         hard = settings.formulation.hard
-        return pairs and self.max_iter < 0 and not hard and are_small(samples)
+        return pairs and self.max_iter < 0 and not hard and are_small(samples, settings.routes.pair)
 
     def _fit_pairs(
         self,
@@ -218,7 +218,7 @@ class SupportVectorClassifier(Classifier, KernelMachine):
         formulation = settings.formulation
         fold = None if folds is None else folds[0]
         cost = formulation.cost(samples.cost)
-        limits = settings.tol, settings.few
+        limits = settings.tol, settings.few, settings.routes.steps
         pairs = solve_pairs(samples, cost, formulation.nu, cache, fold, *limits, progress)
         if pairs is None:
             return None

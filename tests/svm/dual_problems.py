@@ -5,6 +5,7 @@ from numpy.testing import assert_allclose
 
 from mlcore.kernels.resolve import as_kernel
 from mlcore.svm.smo.problem import Problem
+from mlcore.svm.smo.smo import Routes
 
 KINDS = ["svc", "svr", "one class", "nu svc", "nu svr", "weights", "points", "repeated", "started"]
 EPS = float(np.finfo(np.float64).eps)
@@ -119,3 +120,12 @@ def check(K, p, solution, tol, eps=EPS):
         assert low == falls.max(initial=-np.inf) and high == rises.min(initial=np.inf)
         assert np.isfinite(value)
         assert low - tol <= value <= high + tol
+
+
+def fitted_by(sizes, machine, *data):
+    """Return the machine, fitted by the routes that these sizes of `Routes` decide on."""
+    machine._routes = Routes(**sizes)
+    try:
+        return machine.fit(*data)
+    finally:
+        del machine._routes

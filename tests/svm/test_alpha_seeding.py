@@ -6,12 +6,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.model_selection import GridSearchCV, ShuffleSplit, StratifiedKFold
 from threadpoolctl import threadpool_limits
 
+from dual_problems import fitted_by
 from mlcore.kernels.resolve import as_kernel
 from mlcore.svm import SVC, SVCCV
-from mlcore.svm.cross_validation import alpha_seeding
 from mlcore.svm.cross_validation.alpha_seeding import SeededTask, best_multiple, spans_of
 from mlcore.svm.smo.kernel_cache import KernelCache
-from mlcore.svm.smo.smo import solve
+from mlcore.svm.smo.smo import ROUTES, solve
 
 CS, GAMMAS = [10.0, 0.1, 1.0], [0.05, 0.5, 5.0]
 EXACT = dict(tol=1e-7)  # the tables are equal, not only up to samples near the boundary
@@ -23,11 +23,11 @@ def overlapping(n=330, classes=2, seed=0):
     return rng.normal(size=(n, 3)) + 0.8 * y[:, None], y
 
 
-def assert_same_search(X, y, cv=4, gammas=GAMMAS, **kwargs):
+def assert_same_search(X, y, cv=4, gammas=GAMMAS, sizes=(), **kwargs):
     kwargs = {**EXACT, **kwargs}
     grid = {"C": CS} if gammas is None else {"C": CS, "gamma": gammas}
     theirs = GridSearchCV(SVC(**kwargs), grid, cv=cv).fit(X, y)
-    ours = SVCCV(Cs=CS, gammas=gammas, cv=cv, **kwargs).fit(X, y)
+    ours = fitted_by(dict(sizes), SVCCV(Cs=CS, gammas=gammas, cv=cv, **kwargs), X, y)
     for name in ("mean_test_score", "rank_test_score", "split0_test_score"):
         assert_allclose(ours.cv_results_[name], theirs.cv_results_[name], atol=1e-12)
     assert ours.best_index_ == theirs.best_index_
@@ -62,10 +62,9 @@ def test_kernels_without_a_width(kernel):
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-def test_problems_that_pair_steps_do_not_settle_go_to_the_solver_of_one(classes, monkeypatch):
-    monkeypatch.setattr(alpha_seeding, "_STEPS", 0)
+def test_problems_that_pair_steps_do_not_settle_go_to_the_solver_of_one(classes):
     X, y = overlapping(classes=classes)
-    assert_same_search(X, y)
+    assert_same_search(X, y, sizes={"seeded_steps": 0})
 
 
 def test_a_cache_that_holds_no_kernel_matrix_changes_nothing():
@@ -98,7 +97,7 @@ def seeded(n, tol=1e-6, max_iter=-1, scattered=False):
         row[f::3] = 0.0
     store = KernelCache(as_kernel("rbf", gamma=0.5).rows(X, double=True), 500)
     store.complete(10)
-    return SeededTask(store, signs, boxes, tol, max_iter), store
+    return SeededTask(store, signs, boxes, tol, max_iter, ROUTES.seeded_steps), store
 
 
 @pytest.mark.parametrize("n", [100, 900, 1500])
@@ -149,7 +148,7 @@ def test_a_fold_of_one_class_decides_for_it():
     store.complete(10)
     boxes = np.ones((2, 300))
     boxes[1, y == 1] = 0.0
-    task = SeededTask(store, np.where(y == 1, 1.0, -1.0), boxes, 1e-3, -1)
+    task = SeededTask(store, np.where(y == 1, 1.0, -1.0), boxes, 1e-3, -1, ROUTES.seeded_steps)
     task.prepare(1.0)
     task.advance(None)
     assert (task.decisions(spans_of([y == 1]))[1] < 0).all()
@@ -189,7 +188,7 @@ def test_threads_keep_to_their_scratch():
     for guarded in (False, True):
         store = KernelCache(kernel.rows(X, True), 200)
         store.complete(5)
-        task = SeededTask(store, signs, boxes, 1e-6, -1)
+        task = SeededTask(store, signs, boxes, 1e-6, -1, ROUTES.seeded_steps)
         scratch = task._scratch
         if guarded:  # the last columns, and all that a thread has not written
             task._scratch = tuple(np.full((len(a), a.shape[1] + 9), 77, a.dtype) for a in scratch)

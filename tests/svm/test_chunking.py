@@ -9,9 +9,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
 from threadpoolctl import threadpool_limits
 
+from dual_problems import fitted_by
 from mlcore.svm import SVC, SVR
 from mlcore.svm.smo.chunking import Chunks
 
+CHUNKS = {"chunks": 1000}  # of fewer samples than it takes
 HOW = {"kernel": "rbf", "gamma": 0.2, "cache_size": 1}
 
 
@@ -24,7 +26,7 @@ def samples(n, noise=0.02, d=5):
 
 @pytest.fixture
 def chunks(monkeypatch):
-    """Samples enough for chunks; counts them."""
+    """Counts the chunks."""
     sizes = []
     whole = Chunks.next
 
@@ -33,7 +35,6 @@ def chunks(monkeypatch):
         sizes.append(None if chunk is None else len(chunk[0]) / len(beta))
         return chunk
 
-    monkeypatch.setattr(Chunks, "LEAST", 1000)
     monkeypatch.setattr(Chunks, "next", counted)
     return sizes
 
@@ -61,17 +62,16 @@ CASES = {
 
 @pytest.mark.filterwarnings("ignore:kernel 'matern':UserWarning")
 @pytest.mark.parametrize("name", CASES)
-def test_chunks_end_at_the_optimum_of_the_whole(name, chunks, monkeypatch):
+def test_chunks_end_at_the_optimum_of_the_whole(name, chunks):
     model, converted, weighted = CASES[name]
     X, y = samples(1800)
     y = targets(y, X) if name == "SVR" else y
     X = X if converted is None else converted(X)
     weight = None if weighted is None else np.random.default_rng(0).integers(0, 4, len(y)) / 2
-    parted = type(model)(**model.get_params()).fit(X, y, weight)
+    parted = fitted_by(CHUNKS, type(model)(**model.get_params()), X, y, weight)
     assert len(chunks) > 2 and max(size for size in chunks if size) <= 0.5
-    monkeypatch.setattr(Chunks, "LEAST", np.inf)
     count = len(chunks)
-    whole = type(model)(**model.get_params()).fit(X, y, weight)
+    whole = fitted_by({"chunks": np.inf}, type(model)(**model.get_params()), X, y, weight)
     assert len(chunks) == count
     # Each is at most its gap below the optimum, and the optimum is not below either.
     gaps = parted.duality_gap_ + whole.duality_gap_
@@ -86,14 +86,14 @@ def test_chunks_end_at_the_optimum_of_the_whole(name, chunks, monkeypatch):
 
 def test_where_most_are_support_vectors_the_whole_problem_is_solved(chunks):
     X, y = samples(2000, noise=0.5)
-    model = SVC(**HOW).fit(X, y)
+    model = fitted_by(CHUNKS, SVC(**HOW), X, y)
     assert chunks[-1] is None and model.converged_ and len(model.support_) > 1000
 
 
 def test_three_classes_and_probabilities(chunks):
     X, y = samples(5000)
     y = y + 2 * (X[:, 2] > 0.8)
-    model = SVC(**HOW).fit(X, y)
+    model = fitted_by(CHUNKS, SVC(**HOW), X, y)
     assert chunks and model.converged_
     assert (model.kkt_violation_ <= model.tol).all()
 
@@ -101,7 +101,7 @@ def test_three_classes_and_probabilities(chunks):
 def test_steps_are_bounded_over_all_chunks(chunks):
     X, y = samples(2000)
     with pytest.warns(UserWarning, match="max_iter=300"):
-        model = SVC(**HOW, max_iter=300).fit(X, y)
+        model = fitted_by(CHUNKS, SVC(**HOW, max_iter=300), X, y)
     assert chunks and not model.converged_ and model.n_iter_.max() <= 300
 
 
@@ -110,7 +110,7 @@ def test_any_number_of_threads_gives_the_same_bytes(chunks):
     found = []
     for threads in (1, 3):
         with threadpool_limits(threads):
-            found.append(SVC(**HOW).fit(X, y))
+            found.append(fitted_by(CHUNKS, SVC(**HOW), X, y))
     assert chunks
     assert_array_equal(found[0].dual_coef_, found[1].dual_coef_)
     assert_array_equal(found[0].support_, found[1].support_)

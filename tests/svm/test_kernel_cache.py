@@ -1,5 +1,7 @@
 """The dual solver with every way to the rows of K: all kept, some, none; one thread or many."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -11,16 +13,11 @@ from mlcore.kernels.resolve import as_kernel
 from mlcore.svm.smo import smo
 from mlcore.svm.smo.kernel_cache import KernelCache
 from mlcore.svm.smo.problem import Problem
-from mlcore.svm.smo.smo import solve, solve_many
 from mlcore.svm.smo.working_set import WorkingSet
 
-
-@pytest.fixture(scope="module", autouse=True)
-def in_rounds():
-    """Small problems too are left to the solver that works in rounds."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(smo, "solve_small", lambda *arguments: None)
-        yield
+IN_ROUNDS = smo.Routes(small=0)
+solve = partial(smo.solve, routes=IN_ROUNDS)  # small problems too
+solve_many = partial(smo.solve_many, routes=IN_ROUNDS)
 
 
 def paths():

@@ -26,6 +26,7 @@ def test_evidence_agrees_with_exact_verification(dtype, kernel):
     assert exact.kkt_violation <= 1.2 * model.tol
     assert_allclose(model.dual_objective_, exact.dual_objective, rtol=1e-5)
     assert_allclose(model.primal_objective_, exact.primal_objective, rtol=1e-5)
+    assert exact.objective == exact.primal_objective
     primal = exact.dual_objective + exact.duality_gap
     assert_allclose(primal, exact.primal_objective, rtol=1e-12)
     slack = np.maximum(0, 1 - (2 * y - 1) * model.decision_function(X).astype(float)).sum()

@@ -6,9 +6,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
+from dual_problems import fitted_by
 from mlcore.kernels import gram_matrix
 from mlcore.svm import SVC, NuSVC, svc
 from mlcore.svm.multiclass import pairs
+from mlcore.svm.smo.smo import ROUTES
 
 EXACT = ["dual_coef_", "intercept_", "link_offsets_", "link_slopes_", "coef_", "margin_"]
 EXACT += ["dual_objective_", "primal_objective_", "rho_"]
@@ -22,10 +24,8 @@ def blobs(n_classes, n=20, d=4, seed=0):
     return centers[y] + rng.normal(size=(len(y), d)), y
 
 
-def one_by_one(monkeypatch, machine, *data, **more):
-    with monkeypatch.context() as patch:
-        patch.setattr(svc, "are_small", lambda samples: False)
-        return machine.fit(*data, **more)
+def one_by_one(machine, *data):
+    return fitted_by({"pair": 0}, machine, *data)
 
 
 @pytest.fixture
@@ -65,13 +65,13 @@ def machine(parameters):
 
 
 @pytest.mark.parametrize("name", MACHINES)
-def test_pairs_are_solved_as_single_problems_are(name, monkeypatch, asked):
+def test_pairs_are_solved_as_single_problems_are(name, asked):
     n_classes, parameters = MACHINES[name]
     X, y = blobs(n_classes)
     weight = np.random.default_rng(0).choice([0.0, 0.5, 1.0, 3.0], size=len(y))
     found = machine(parameters).fit(X, y, weight)
     assert asked == [True]
-    expected = one_by_one(monkeypatch, machine(parameters), X, y, weight)
+    expected = one_by_one(machine(parameters), X, y, weight)
     assert asked == [True]
     assert set(vars(found)) == set(vars(expected))
     for attribute in set(EXACT) & set(vars(found)):
@@ -119,14 +119,14 @@ def test_many_classes_are_optimal_to_tol_and_the_same_on_any_number_of_threads(a
 
 
 @pytest.mark.parametrize("nu", [0.02, 0.3, 0.9])
-def test_violations_are_small_beside_a_narrow_margin_too(nu, monkeypatch, asked):
+def test_violations_are_small_beside_a_narrow_margin_too(nu, asked):
     X, y = blobs(3, n=120)
     found = NuSVC(nu=nu, tol=1e-2).fit(X, y)
     assert asked == [True]
     # float32 rows of K are off by 6e-8 each; the multipliers sum to 240 nu.
     bound = 1e-2 * np.minimum(1, found.rho_) + 240 * nu * 6e-8
     assert (found.kkt_violation_ <= bound).all()
-    expected = one_by_one(monkeypatch, NuSVC(nu=nu, tol=1e-2), X, y)
+    expected = one_by_one(NuSVC(nu=nu, tol=1e-2), X, y)
     assert_allclose(found.rho_, expected.rho_, rtol=2e-2)
     assert_allclose(found.dual_objective_, expected.dual_objective_, rtol=2e-2)
 
@@ -141,12 +141,11 @@ def test_pairs_whose_hulls_meet_have_no_margin(asked):
     assert 0 <= found.rho_[0] < 1e-12 and (found.rho_[1:] > 1).all()
 
 
-def test_large_classes_and_indefinite_kernels_are_left_to_the_other_solver(asked, monkeypatch):
-    X, y = blobs(3, n=pairs.MOST // 2 + 1, d=2)
+def test_large_classes_and_indefinite_kernels_are_left_to_the_other_solver(asked):
+    X, y = blobs(3, n=ROUTES.pair // 2 + 1, d=2)
     assert SVC().fit(X, y).converged_
     assert asked == []
-    monkeypatch.setattr(pairs, "STEPS", 0)
-    assert SVC().fit(*blobs(3)).converged_
+    assert fitted_by({"steps": 0}, SVC(), *blobs(3)).converged_
     assert asked == [False]
 
 

@@ -7,13 +7,15 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from dual_problems import fitted_by
 from mlcore.kernels.resolve import as_kernel
-from mlcore.svm import SVR, NuSVC, NuSVR, OneClassSVM, svc
-from mlcore.svm.smo import small_problem, smo
+from mlcore.svm import SVR, NuSVC, NuSVR, OneClassSVM
+from mlcore.svm.smo import smo
 from mlcore.svm.smo.feasible_start import start_with_sums
 from mlcore.svm.smo.kernel_cache import KernelCache
 from mlcore.svm.smo.problem import Problem
-from mlcore.svm.smo.small_problem import solve_small
+from mlcore.svm.smo.small_problem import is_small, solve_small
+from mlcore.svm.smo.smo import ROUTES
 
 MACHINES = {
     "svr": (SVR(C=3.0), SVR(C=0.5, epsilon=0.0)),
@@ -49,18 +51,18 @@ def asked(monkeypatch):
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("name", MACHINES)
-def test_machines_are_the_same_by_either_solver(name, weighted, asked, monkeypatch):
-    monkeypatch.setattr(svc, "are_small", lambda samples: False)
+def test_machines_are_the_same_by_either_solver(name, weighted, asked):
     X, y = data(90)
     labels = np.digitize(y, [-0.3, 0.4]) if weighted else y > 0.2
     weight = np.random.default_rng(1).choice([0.5, 1.0, 2.0], len(y)) if weighted else None
     for machine in MACHINES[name]:
         target = labels if isinstance(machine, NuSVC) else y
-        fitted = vars(type(machine)(**machine.get_params()).fit(X, target, weight))
+        fresh = (type(machine)(**machine.get_params()) for _ in range(2))
+        fitted = vars(fitted_by({"pair": 0}, next(fresh), X, target, weight))
         assert asked and None not in asked
-        with monkeypatch.context() as patch:
-            patch.setattr(smo, "solve_small", lambda *arguments: None)
-            expected = vars(type(machine)(**machine.get_params()).fit(X, target, weight))
+        count = len(asked)
+        expected = vars(fitted_by({"pair": 0, "small": 0}, next(fresh), X, target, weight))
+        assert len(asked) == count
         for attribute in ("support_", "n_support_", "margin_error_indices_"):
             assert_array_equal(fitted[attribute], expected[attribute])
         # Both are solved to a violation of 1e-12; curvature says what that is of a multiplier.
@@ -81,27 +83,27 @@ def test_groups_one_after_the_other_and_mixed_have_the_same_solution():
         problem = Problem(
             np.zeros(n), *box, group=group.astype(np.int8), total=np.array([7.0, -7.0])
         )
-        solutions.append(solve_small(problem, of, 1e-9, False))
+        solutions.append(solve_small(problem, of, 1e-9, False, ROUTES.steps))
     order = np.argsort(mixed)
     assert_allclose(solutions[0].beta[order], solutions[1].beta, atol=1e-7)
     assert solutions[0].objective == pytest.approx(solutions[1].objective, rel=1e-12)
 
 
-def test_what_is_not_small_or_not_finite_is_left_to_the_solver_in_rounds(monkeypatch):
+def test_what_is_not_small_or_not_finite_is_left_to_the_solver_in_rounds():
     n = 40
     y = np.where(np.arange(n) % 2, 1.0, -1.0)
 
-    def solved(C, of):
+    def solved(C, of, most=ROUTES.small, steps=ROUTES.steps):
         problem = Problem(-y, np.minimum(C * y, 0), np.maximum(C * y, 0))
-        return solve_small(problem, of, 1e-3, False) is not None
+        if not is_small(problem, most):
+            return False
+        return solve_small(problem, of, 1e-3, False, steps) is not None
 
     assert solved(1.0, store(n))
     assert not solved(np.inf, store(n))
     assert not solved(1.0, store(n, cache_size=1e-3)) or n <= 64
-    monkeypatch.setattr(small_problem, "STEPS", 0)
-    assert not solved(1.0, store(n))
-    monkeypatch.setattr(small_problem, "MOST", n - 1)
-    assert not solved(1.0, store(n))
+    assert not solved(1.0, store(n), steps=0)
+    assert solved(1.0, store(n), most=n) and not solved(1.0, store(n), most=n - 1)
 
 
 @pytest.mark.parametrize("totals", [(3.5,), (-2.25,), (4.0, -1.5), (0.0, 2.0)])

@@ -4,6 +4,7 @@ import itertools
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -31,65 +32,55 @@ from mlcore.kernels.resolve import as_kernel
 from mlcore.svm.smo import smo
 from mlcore.svm.smo.kernel_cache import KernelCache
 from mlcore.svm.smo.problem import Problem
-from mlcore.svm.smo.small_problem import solve_small
-from mlcore.svm.smo.smo import solve
+from mlcore.svm.smo.smo import ROUTES, Routes
 
-
-@pytest.fixture(scope="module", autouse=True)
-def in_rounds():
-    """Small problems too are left to the solver that works in rounds."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(smo, "solve_small", lambda *arguments: None)
-        yield
-
-
-@pytest.fixture(scope="module", params=["in one call", "in rounds"])
-def each_way(request, in_rounds):
-    """The solver in one call, which leaves what takes long to the other, and that in rounds."""
-    with pytest.MonkeyPatch.context() as patch:
-        if request.param == "in one call":
-            patch.setattr(smo, "solve_small", solve_small)
-        yield
+IN_ROUNDS = Routes(small=0)
+solve = partial(smo.solve, routes=IN_ROUNDS)  # small problems too
+# In one compiled call, which leaves what takes long to the other solver, and in rounds.
+EACH_WAY = pytest.mark.parametrize("routes", [ROUTES, IN_ROUNDS], ids=["in one call", "in rounds"])
 
 
 # ---- the conditions of optimality
 
 
-@pytest.mark.usefixtures("each_way")
+@EACH_WAY
 @pytest.mark.parametrize("double", [True, False])
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_kkt_conditions_hold(kind, kernel, double):
+def test_the_kkt_conditions_hold(routes, kind, kernel, double):
     tol, eps = (1e-6, EPS) if double else (1e-3, 4 * float(np.finfo(np.float32).eps))
     for n in (2, 5, 17, 120):
         X, p = samples(n), problem(kind, n)
-        solution = solve(p, KernelCache(rows_of(X, kernel, double), 200.0), tol=tol)
+        solution = solve(p, KernelCache(rows_of(X, kernel, double), 200.0), tol=tol, routes=routes)
         check(matrix(X, p, kernel), p, solution, tol, eps)
 
 
-@pytest.mark.usefixtures("each_way")
+@EACH_WAY
 @settings(max_examples=150)
 @given(
     st.sampled_from(KINDS), st.integers(2, 60), st.integers(1, 6), st.integers(0, 2**32 - 1),
     st.floats(-3, 3), st.sampled_from(list(KERNELS)), st.booleans(),
 )  # fmt: skip
-def test_the_kkt_conditions_hold_whatever_the_problem(kind, n, d, seed, log_C, kernel, sparse_X):
+def test_the_kkt_conditions_hold_whatever_the_problem(
+    routes, kind, n, d, seed, log_C, kernel, sparse_X
+):
     X, p = samples(n, d, seed), problem(kind, n, seed, C=10.0**log_C)
     K = matrix(X, p, kernel)
     tol = 1e-5 * (1 + np.abs(K).max())
     layout = sparse.csr_array if sparse_X else np.asarray
-    check(K, p, solve(p, KernelCache(rows_of(layout(X), kernel), 200.0), tol=tol), tol)
+    cache = KernelCache(rows_of(layout(X), kernel), 200.0)
+    check(K, p, solve(p, cache, tol=tol, routes=routes), tol)
 
 
-@pytest.mark.usefixtures("each_way")
+@EACH_WAY
 @pytest.mark.parametrize("kind", KINDS)
-def test_equal_samples_and_a_constant_kernel(kind):
+def test_equal_samples_and_a_constant_kernel(routes, kind):
     """Singular matrices: the optimum is no longer one point, but it is found."""
     X = np.repeat(samples(10), 4, axis=0)
     p = problem(kind, 40)
-    check(matrix(X, p), p, solve(p, KernelCache(rows_of(X), 200.0), tol=1e-6), 1e-6)
+    check(matrix(X, p), p, solve(p, KernelCache(rows_of(X), 200.0), tol=1e-6, routes=routes), 1e-6)
     X = np.ones((40, 2))
-    check(matrix(X, p), p, solve(p, KernelCache(rows_of(X), 200.0), tol=1e-6), 1e-6)
+    check(matrix(X, p), p, solve(p, KernelCache(rows_of(X), 200.0), tol=1e-6, routes=routes), 1e-6)
 
 
 # ---- exact minima
@@ -125,22 +116,22 @@ def exact_minimum(K, p):
     return least
 
 
-@pytest.mark.usefixtures("each_way")
+@EACH_WAY
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize(
     "kind", ["svc", "svr", "one class", "nu svc", "weights", "points", "started"]
 )
-def test_the_least_of_all_faces(kind, seed):
+def test_the_least_of_all_faces(routes, kind, seed):
     n = 4 if kind in ("svr", "points") else 6
     X, p = samples(n, 2, seed), problem(kind, n, seed, C=[0.1, 1.0, 3.0, 30.0, 1000.0][seed])
     K = matrix(X, p)
-    solution = solve(p, KernelCache(rows_of(X), 200.0), tol=1e-10)
+    solution = solve(p, KernelCache(rows_of(X), 200.0), tol=1e-10, routes=routes)
     assert_allclose(solution.objective, exact_minimum(K, p), rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.usefixtures("each_way")
+@EACH_WAY
 @pytest.mark.parametrize("seed", range(5))
-def test_two_samples_in_closed_form(seed):
+def test_two_samples_in_closed_form(routes, seed):
     """beta = (t, -t): the minimum of a parabola with a kink, on an interval."""
     rng = np.random.default_rng(seed)
     X, q, epsilon, C = rng.normal(size=(2, 1)), rng.normal(size=2), 0.3 * rng.random(), rng.random()
@@ -148,15 +139,15 @@ def test_two_samples_in_closed_form(seed):
     curvature = 2 - 2 * np.exp(-0.5 * (X[0, 0] - X[1, 0]) ** 2)
     slope = q[0] - q[1]
     t = -np.sign(slope) * max(0.0, abs(slope) - 2 * epsilon) / curvature
-    solution = solve(p, KernelCache(rows_of(X), 200.0), tol=1e-12)
+    solution = solve(p, KernelCache(rows_of(X), 200.0), tol=1e-12, routes=routes)
     assert_allclose(solution.beta[0], np.clip(t, -C, C), rtol=1e-9)
     assert solution.beta[0] == -solution.beta[1]
 
 
-@pytest.mark.usefixtures("each_way")
+@EACH_WAY
 @pytest.mark.parametrize("C", [0.1, 10.0, 1e3])
 @pytest.mark.parametrize("kind", ["svc", "svr", "one class", "weights"])
-def test_the_objective_of_libsvm(kind, C):
+def test_the_objective_of_libsvm(routes, kind, C):
     n = 150
     X = samples(n)
     p = problem(kind, n, C=1.0 if kind == "one class" else C)
@@ -171,7 +162,7 @@ def test_the_objective_of_libsvm(kind, C):
     beta = np.zeros(n)
     used = np.flatnonzero(p.upper > p.lower) if kind == "weights" else np.arange(n)
     beta[used[theirs.support_] if kind == "weights" else theirs.support_] = theirs.dual_coef_[0]
-    solution = solve(p, KernelCache(rows_of(X), 200.0), tol=1e-9 * max(1.0, C))
+    solution = solve(p, KernelCache(rows_of(X), 200.0), tol=1e-9 * max(1.0, C), routes=routes)
     expected = objective(K, p, beta)
     assert_allclose(solution.objective, expected, rtol=1e-7)
     assert solution.objective <= expected + 1e-9 * abs(expected)

@@ -12,9 +12,9 @@ from scipy.spatial.distance import cdist
 from sklearn import svm as peer
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 
-from mlcore.checks.errors import ConvergenceWarning
+from dual_problems import fitted_by
+from mlcore.exceptions import ConvergenceWarning
 from mlcore.svm import SVC, NuSVC
-from mlcore.svm.smo import smo
 
 GAMMA = 0.2
 
@@ -427,13 +427,12 @@ def test_a_failed_refit_leaves_the_old_model():
     assert_array_equal(model.decision_function(X), before)
 
 
-def test_a_fit_without_max_iter_names_the_steps_that_end_it(monkeypatch):
-    monkeypatch.setattr(smo, "MOST_STEPS", 3)
+def test_a_fit_without_max_iter_names_the_steps_that_end_it():
     rng = np.random.default_rng(0)
     X = np.column_stack([18_000 * rng.random(400), rng.normal(size=400)])
     y = X[:, 0] / 18_000 + 0.2 * rng.normal(size=400) > 0.5
     with pytest.warns(ConvergenceWarning, match=r"after \d+ steps, the most that max_iter=-1"):
-        model = SVC(kernel="linear").fit(X, y)
+        model = fitted_by({"most_steps": 3}, SVC(kernel="linear"), X, y)
     assert not model.converged_ and model.duality_gap_ > 1
 
 

@@ -21,7 +21,6 @@ from mlcore.svm.smo.smo import resolved
 from mlcore.svm.smo.working_set import principal_submatrix
 
 _CALL_STEPS = 50_000  # pair steps of one compiled call for each row, then Ctrl-C
-_STEPS = 30  # pair steps for each sample; what needs more is left to the solver of single problems
 _SIDE = 2048  # variables of the largest working set
 _TOUCHES = 500  # times that a fold's problem visits each variable, at least
 _FACE = 1024  # most free variables that a face is tried with
@@ -44,7 +43,9 @@ class SeededTask:
         out.
     tol : float
     max_iter : int
-        Bound on the pair steps of each problem, -1 for none.
+        Bound on the pair steps of each problem; -1 for `steps` of each sample, of 1000 at least.
+    steps : int
+        What needs more is left to the solver of one problem.
 
     Attributes
     ----------
@@ -63,8 +64,10 @@ class SeededTask:
         unit_bounds: np.ndarray,
         tol: float,
         max_iter: int,
+        steps: int,
     ) -> None:
-        self._requested_tol, self.tol, self.max_iter = tol, tol, max_iter
+        self._requested_tol, self.tol = tol, tol
+        self._most_steps = steps * max(1000, np.count_nonzero(signs)) if max_iter < 0 else max_iter
         taking = np.flatnonzero(signs)
         self.samples, K = taking, cache.rows
         self._largest = float(np.abs(cache.kernel.diagonal).max())
@@ -141,11 +144,9 @@ class SeededTask:
 
     def _settle(self, first: int, last: int) -> None:
         """Solve rows first..last to `tol`, or until their pair steps run out."""
-        steps, left = np.zeros_like(self.steps), self.max_iter
+        steps, left = np.zeros_like(self.steps), self._most_steps
         work = 0.6 * len(self.linear) * (last - first)  # of a step in each row
         at_once = min(_CALL_STEPS, items_per_call(work) + 1)
-        if left < 0:
-            left = _STEPS * max(1000, len(self.linear))
         while True:
             self.tol = max(self._requested_tol, resolved(self.product, self.linear))
             self._step(first, last, min(left, at_once))

@@ -301,9 +301,8 @@ class SVCCV(SupportVectorClassifier):
         }
         fits, order = [([], []) for _ in Cs], np.argsort(Cs, kind="stable")
         for number, task in enumerate(chosen):
-            seeded = SeededTask(
-                cache, task.signs(samples.codes), np.stack(boxes), settings.tol, settings.max_iter
-            )
+            limits = settings.tol, settings.max_iter, settings.routes.seeded_steps
+            seeded = SeededTask(cache, task.signs(samples.codes), np.stack(boxes), *limits)
             if before is not None and before[order[0]][1] is not None:
                 seeded.start(before[order[0]][1][number].beta)
             seeded.prepare(Cs[order[0]])

@@ -18,15 +18,14 @@ from mlcore.svm.multiclass.multiclass import (
 from mlcore.svm.smo.bias import ROUNDING
 from mlcore.svm.smo.kernel_cache import KernelCache
 from mlcore.svm.smo.optimality import Optimality, nu_sums
-from mlcore.svm.smo.small_problem import INTEGERS, MARKS, SINGLE, STEPS, WIDE
+from mlcore.svm.smo.small_problem import INTEGERS, MARKS, SINGLE, WIDE
+from mlcore.threads import effective_threads, items_per_call, single_threaded_blas
 
-MOST = 640  # samples of a pair: more are for the solver of single problems
 
-
-def are_small(samples: LabelledSamples) -> bool:
-    """Return True if every pair of classes has at most `MOST` samples."""
+def are_small(samples: LabelledSamples, most: int) -> bool:
+    """Return True if every pair of classes has at most so many samples."""
     sizes = np.sort(np.bincount(samples.codes))
-    return int(sizes[-2:].sum()) <= MOST
+    return int(sizes[-2:].sum()) <= most
 
 
 def solve_pairs(
@@ -37,6 +36,7 @@ def solve_pairs(
     fold: np.ndarray | None,
     tol: float,
     exact: bool,
+    steps: int,
     progress: Any,
 ) -> tuple[SolvedTasks, np.ndarray, np.ndarray] | None:
     """Return the solved tasks of all pairs and, where there are folds, held-out decision values.
@@ -54,7 +54,9 @@ def solve_pairs(
     tol : float
     exact : bool
         True to go on to rounding error.
-    progress : mlcore.estimator.progress.Progress
+    steps : int
+        Most pair steps for each sample of a pair, of 200 at least.
+    progress : mlcore.progress.Progress
 
     Returns
     -------
@@ -112,13 +114,13 @@ def solve_pairs(
             now = slice(start, start + at_once)
             _ext.solve_pairs(
                 cache.rows, diagonal, order, starts, pairs[now], cost, fold, n_folds, sums[now],
-                finer, tol, least, rounding, cache.kernel.distance, exact, STEPS * max(200, m),
+                finer, tol, least, rounding, cache.kernel.distance, exact, steps * max(200, m),
                 dual_coef, held_out, figures[now], *scratch, m, UNOPPOSED, threads,
             )  # fmt: skip
             if progress.active:
-                for dual, _, violation, *_, steps, _, _, _ in figures[now]:
-                    progress.step(int(steps), dual, violation)
-    dual, primal, kkt, squares, above, below, steps, *violations, gap = figures.T
+                for dual, _, violation, *_, n_iter, _, _, _ in figures[now]:
+                    progress.step(int(n_iter), dual, violation)
+    dual, primal, kkt, squares, above, below, n_iter, *violations, gap = figures.T
     if not (np.maximum(*violations) <= finer).all():
         return None
     rho = 0.5 * (above - below)
@@ -133,7 +135,7 @@ def solve_pairs(
         norms=np.sqrt(np.maximum(squares, 0)),
         optimality=optimality,
         errors=((dual_coef != 0) & (np.abs(dual_coef) == cost)).any(axis=0),
-        n_iter=steps,
+        n_iter=n_iter,
         converged=True,
     )
     return solved, held_out, rho

@@ -30,7 +30,6 @@ class Chunks:
         Of all samples.
     """
 
-    LEAST = 20_000  # variables for which it pays
     FIRST, MOST = 0.1, 0.5  # part of the variables in the first chunk, and in any
     LEFT = 0.05  # part of the variables for which a chunk must have room beside those not at zero
     GOAL, FINER = 0.05, 0.3  # violation of the first chunk, relative; how much less in the next

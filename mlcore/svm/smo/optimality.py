@@ -55,6 +55,11 @@ class Optimality(NamedTuple):
     duality_gap: Any
     kkt_violation: Any
 
+    @property
+    def objective(self) -> Any:
+        """The objective that the fit minimises: `primal_objective`."""
+        return self.primal_objective
+
 
 def measure(
     problem: Problem,
@@ -89,7 +94,7 @@ def measure(
         dual, primal, gap, violation = measure(problem.divided(power), *parts, *errors)
         with np.errstate(over="ignore"):
             objectives = np.ldexp([dual, primal, gap], 2 * power).tolist()
-        return _known(Optimality(*objectives, float(np.ldexp(violation, power))))
+        return _or_unknown(Optimality(*objectives, float(np.ldexp(violation, power))))
     group = np.zeros(len(beta), dtype=np.int8) if problem.group is None else problem.group
     lambdas, totals = np.zeros((2, 2))
     lambdas[: np.size(multipliers)] = multipliers
@@ -100,14 +105,14 @@ def measure(
         np.ascontiguousarray(beta), np.ascontiguousarray(products), lambdas, totals, rounding,
         distance,
     )  # fmt: skip
-    return _known(Optimality(dual, primal, gap, violation))
+    return _or_unknown(Optimality(dual, primal, gap, violation))
 
 
-def _known(found):
-    """Return the optimality, or that of a solution of which float64 tells nothing."""
-    if any(map(math.isnan, found)):
+def _or_unknown(optimality):
+    """Return the optimality; the widest one if a value is NaN, beyond what float64 can measure."""
+    if any(map(math.isnan, optimality)):
         return Optimality(-math.inf, math.inf, math.inf, math.inf)
-    return found
+    return optimality
 
 
 def norm(beta: np.ndarray, products: np.ndarray) -> float:

@@ -11,16 +11,24 @@ from mlcore.svm.smo.bias import constraint_multipliers
 from mlcore.svm.smo.kernel_cache import KernelCache
 from mlcore.svm.smo.problem import Problem, Solution
 
-MOST = 1024  # variables; the solver that works in rounds takes more
-STEPS = 50  # pair steps for each variable; that solver takes problems that need more
 WIDE, INTEGERS, MARKS, SINGLE = 14, 4, 3, 4  # vectors of scratch: float64, int64, int8, as K
 _FACE = 640  # most free variables that a Newton step is tried with
 
 
+def is_small(problem: Problem, most: int) -> bool:
+    """Return True for a problem with finite bounds of at most so many variables."""
+    return len(problem.linear) <= most and bool(np.isfinite(problem.largest_bound))
+
+
 def solve_small(
-    problem: Problem, cache: KernelCache, tol: float, exact: bool, progress: Any = None
+    problem: Problem,
+    cache: KernelCache,
+    tol: float,
+    exact: bool,
+    steps: int,
+    progress: Any = None,
 ) -> Solution | None:
-    """Return the solution of a problem of at most `MOST` variables with finite bounds.
+    """Return the solution of a small problem with finite bounds.
 
     Parameters
     ----------
@@ -30,19 +38,19 @@ def solve_small(
     tol : float
     exact : bool
         True to go on to rounding error.
-    progress : mlcore.estimator.progress.Progress, optional
+    steps : int
+        Most pair steps for each variable, of 200 at least.
+    progress : mlcore.progress.Progress, optional
 
     Returns
     -------
     solution : Solution
-        None if there are more variables, infinite bounds, no room for K or no more steps.
+        None if K has no room or the steps do not suffice.
     """
-    m = len(problem.linear)
-    if m > MOST or not np.isfinite(problem.largest_bound):
-        return None
     cache.complete()
     if not cache.whole:
         return None
+    m = len(problem.linear)
     group = np.zeros(m, dtype=np.int8) if problem.group is None else problem.group
     second = int(np.count_nonzero(group))
     entire = problem.index is None and not (second and group[: m - second].any())
@@ -54,10 +62,10 @@ def solve_small(
     side, room = 1 if entire else slots, min(_FACE, slots)
     Q, face = scratch_array((side, side), dtype), scratch_array((room, room), dtype)
     vectors = scratch_array((SINGLE * slots,), dtype)
-    violation, steps = _ext.solve_problem(
+    violation, n_iter = _ext.solve_problem(
         cache.rows, cache.kernel.diagonal.astype(dtype, copy=False),
         np.arange(m) if problem.index is None else problem.index, group, entire, problem.linear,
-        problem.lower, problem.upper, problem.epsilon, total, tol, exact, STEPS * max(200, m),
+        problem.lower, problem.upper, problem.epsilon, total, tol, exact, steps * max(200, m),
         beta, gradient, Q, face, vectors, np.empty(WIDE * slots),
         np.empty(INTEGERS * slots, dtype=np.int64), np.empty(MARKS * slots, dtype=np.int8),
     )  # fmt: skip
@@ -67,13 +75,13 @@ def solve_small(
     objective = float(0.5 * (beta * (gradient + problem.linear)).sum())
     objective += problem.epsilon * float(np.abs(beta).sum())
     if progress is not None:
-        progress.step(steps, 0.0 - objective, violation)
+        progress.step(n_iter, 0.0 - objective, violation)
     return Solution(
         beta=beta,
         gradient=gradient,
         objective=objective,
         violation=violation,
         multipliers=constraint_multipliers(gradient, beta, *box, group),
-        n_iter=steps,
+        n_iter=n_iter,
         converged=True,
     )

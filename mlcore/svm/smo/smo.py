@@ -9,17 +9,29 @@ I_up can increase and those in I_low can decrease; -g_i -+ epsilon is what the o
 it. The problem is solved when, in each group, the maximum over I_up exceeds the minimum over I_low
 by no more than `tol` (the KKT conditions).
 
-The solver works in rounds. A round picks a working set, the few thousand variables that are free
-or violate most, takes the principal submatrix of K between them, and solves that small problem: by
-sequential minimal optimisation with second-order choice of the pair, and by Newton steps on the
-face of the free variables where pair steps are slow. Only then are full rows of K fetched, and only
-for variables that moved. Where K is cheap it is computed whole, half of it by symmetry, and is
-itself the first submatrix. Where the required sums need few variables, the first working set is a
-few times as many. Where there is no room for K, a round solves a smaller problem of this kind (see
-mlcore.svm.smo.chunking), as long as few variables are not zero.
+A problem takes one of five routes. Sizes are those of `Routes`; a gain is the time of rounds over
+that of the route, on two cores.
+
+| route | problems | gain | measured by |
+| --- | --- | --- | --- |
+| multiclass.pairs | K fits; pairs of at most `pair` samples | 2 (10 classes of 10), 1 (320) | a |
+| smo.small_problem | K fits; at most `small` variables | 1.4 to 2.5 to 100, 1 from 300 on | a |
+| cross_validation.alpha_seeding | K fits; folds of `SVCCV` | 5 over separate fits | b |
+| smo.chunking | no room for K; at least `chunks` variables | 1 (20,000), 6 (300,000) | a, c |
+| rounds, here | all others, and those that need more than `steps` | | |
+
+In asv_benchmarks/benchmarks: a) smo.EitherRoute, b) svc_cv.Search, c) smo.BeyondTheCache, and for
+300,000 samples commit 584fcaa. Pairs and small problems need finite bounds.
+
+A round picks a working set, the few thousand variables that are free or violate most, takes the
+principal submatrix of K between them, and solves that small problem: by sequential minimal
+optimisation with second-order choice of the pair, and by Newton steps on the face of the free
+variables where pair steps are slow. Only then are full rows of K fetched, and only for variables
+that moved. Where K is cheap it is computed whole, half of it by symmetry, and is itself the first
+submatrix. Where the required sums need few variables, the first working set is a few times as many.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -29,13 +41,44 @@ from mlcore.svm.smo.bias import constraint_multipliers, round_to_bounds
 from mlcore.svm.smo.chunking import Chunks
 from mlcore.svm.smo.feasible_start import start_with_sums
 from mlcore.svm.smo.problem import Solution
-from mlcore.svm.smo.small_problem import solve_small
+from mlcore.svm.smo.small_problem import is_small, solve_small
 from mlcore.svm.smo.working_set import WorkingSet
 
 _RESOLVED = 64 * float(np.finfo(np.float64).eps)
-MOST_STEPS = 10_000_000  # without a limit of the user's, or 1000 for each variable
-_ENTIRE = 2048  # up to this, all variables make one working set
 _FEW = 0.25  # part of the variables: where the required sums need more, all of K is worth its cost
+
+
+@dataclass(frozen=True)
+class Routes:
+    """Sizes that decide on the route of a problem, as in the table above.
+
+    Attributes
+    ----------
+    pair : int
+        Most samples of the two largest classes for pairs in one compiled call.
+    small : int
+        Most variables of a problem that is solved in one compiled call.
+    entire : int
+        Most variables that make one working set, all of them, in rounds.
+    chunks : float
+        Least variables for chunks where K has no room.
+    steps, seeded_steps : int
+        Most pair steps for each variable of small problems and pairs, and of folds: rounds take
+        what needs more.
+    most_steps : int
+        Most pair steps in rounds without a limit of the user's, or 1000 for each variable.
+    """
+
+    pair: int = 640
+    small: int = 1024
+    entire: int = 2048
+    chunks: float = 20_000
+    steps: int = 50
+    seeded_steps: int = 30
+    most_steps: int = 10_000_000
+
+
+ROUTES = Routes()
 
 
 def up_and_low(g, beta, lower, upper, epsilon):
@@ -47,7 +90,7 @@ def up_and_low(g, beta, lower, upper, epsilon):
     return up, low
 
 
-def solve(problem, cache, *, tol, exact=False, max_iter=-1, progress=None):
+def solve(problem, cache, *, tol, exact=False, max_iter=-1, progress=None, routes=ROUTES):
     """Return the optimum of one problem, to a KKT violation of `tol` or of what rounding allows.
 
     Parameters
@@ -58,9 +101,10 @@ def solve(problem, cache, *, tol, exact=False, max_iter=-1, progress=None):
     exact : bool
         True to go on from there to rounding error, where that is possible.
     max_iter : int
-        Bound on pair steps; -1 for `MOST_STEPS`, or 1000 for each variable.
-    progress : mlcore.estimator.progress.Progress, optional
-        Told step, dual objective and violation once a round.
+        Bound on pair steps; -1 for `Routes.most_steps`.
+    progress : mlcore.progress.Progress, optional
+        Receives step, dual objective and violation once a round.
+    routes : Routes
 
     Returns
     -------
@@ -68,49 +112,55 @@ def solve(problem, cache, *, tol, exact=False, max_iter=-1, progress=None):
     """
     power = problem.power
     if power:
-        unit, how = problem.divided(power), {"exact": exact, "max_iter": max_iter}
-        found = solve(unit, cache, tol=np.ldexp(tol, -power), progress=progress, **how)
-        with np.errstate(over="ignore"):
-            return replace(
-                found,
-                beta=np.ldexp(found.beta, power),
-                gradient=np.ldexp(found.gradient, power),
-                objective=float(np.ldexp(found.objective, 2 * power)),
-                violation=float(np.ldexp(found.violation, power)),
-                multipliers=[tuple(np.ldexp(m, power).tolist()) for m in found.multipliers],
-            )
+        unit, tol = problem.divided(power), np.ldexp(tol, -power)
+        limits = {"tol": tol, "exact": exact, "max_iter": max_iter, "routes": routes}
+        return _times(solve(unit, cache, progress=progress, **limits), power)
     with single_threaded_blas():  # the order of its sums depends on its threads
-        found = None
-        if max_iter < 0:
-            found = solve_small(problem, cache, tol, exact, progress)
-        if found is None:
-            found = _Solver(problem, cache, tol, max_iter, progress).run()
+        solution = None
+        if max_iter < 0 and is_small(problem, routes.small):
+            solution = solve_small(problem, cache, tol, exact, routes.steps, progress)
+        if solution is None:
+            solution = _Solver(problem, cache, tol, max_iter, progress, routes).run()
         else:
             exact = False  # it is already
-    found.rounding, found.distance = cache.kernel.rounding, cache.kernel.distance
-    found.largest = float(np.abs(cache.kernel.diagonal).max())
+    solution.rounding, solution.distance = cache.kernel.rounding, cache.kernel.distance
+    solution.largest = float(np.abs(cache.kernel.diagonal).max())
     if exact:
-        size = max(1.0, float(np.abs(found.gradient).max(initial=0)))
-        found = refined(problem, found, cache, tol=min(tol, 1e-12 * size), progress=progress)
-    return found
+        size = max(1.0, float(np.abs(solution.gradient).max(initial=0)))
+        finer = {"tol": min(tol, 1e-12 * size), "progress": progress, "routes": routes}
+        solution = refined(problem, solution, cache, **finer)
+    return solution
 
 
-def refined(problem, found, cache, *, tol, progress=None):
-    """Return the solution at a smaller `tol` if that is reached, else the one found before."""
-    if found.diverged or not found.converged:
-        return found
-    more = {"max_iter": 100 * cache.kernel.n, "progress": progress}
-    finer = solve(replace(problem, start=found.beta), cache, tol=tol, **more)
-    if finer.diverged or finer.violation > found.violation:
-        return found
-    return replace(finer, n_iter=found.n_iter + finer.n_iter, converged=True)
+def _times(solution, power):
+    """Return the solution of a problem whose bounds are 2 to the `power` times as large."""
+    with np.errstate(over="ignore"):
+        return replace(
+            solution,
+            beta=np.ldexp(solution.beta, power),
+            gradient=np.ldexp(solution.gradient, power),
+            objective=float(np.ldexp(solution.objective, 2 * power)),
+            violation=float(np.ldexp(solution.violation, power)),
+            multipliers=[tuple(np.ldexp(m, power).tolist()) for m in solution.multipliers],
+        )
 
 
-def solve_many(problems, cache, **how):
+def refined(problem, solution, cache, *, tol, progress=None, routes=ROUTES):
+    """Return the solution at a smaller `tol` if that is reached, else the one before."""
+    if solution.diverged or not solution.converged:
+        return solution
+    limits = {"max_iter": 100 * cache.kernel.n, "progress": progress, "routes": routes}
+    finer = solve(replace(problem, start=solution.beta), cache, tol=tol, **limits)
+    if finer.diverged or finer.violation > solution.violation:
+        return solution
+    return replace(finer, n_iter=solution.n_iter + finer.n_iter, converged=True)
+
+
+def solve_many(problems, cache, **settings):
     """Return the solutions of several problems on the same samples, which share kernel rows."""
     if len(problems) > 2:
         cache.complete(len(problems))
-    return [solve(problem, cache, **how) for problem in problems]
+    return [solve(problem, cache, **settings) for problem in problems]
 
 
 class _Solver:
@@ -121,14 +171,15 @@ class _Solver:
     # NEEDED times as many, at least SMALLEST: its steps cost little beside the rows of a round.
     LEAST, NEEDED, SMALLEST, FEW_SUB = 768, 3, 256, 0.03
 
-    def __init__(self, problem, cache, tol, max_iter, progress):
+    def __init__(self, problem, cache, tol, max_iter, progress, routes):
         self.cache, self.requested_tol, self.tol, self.progress = cache, tol, tol, progress
+        self.routes = routes
         m, n = len(problem.linear), cache.kernel.n
         part = 1.0 if problem.total is None else _needed_part(problem)
         self.q, self.lower, self.upper = problem.linear, problem.lower, problem.upper
         self.epsilon = problem.epsilon
         self.index = np.arange(m) if problem.index is None else problem.index
-        self.max_iter = max(MOST_STEPS, 1000 * m) if max_iter < 0 else max_iter
+        self.max_iter = max(routes.most_steps, 1000 * m) if max_iter < 0 else max_iter
         self.group = np.zeros(m, dtype=np.int8) if problem.group is None else problem.group
         self.members = (np.flatnonzero(self.group == 0), np.flatnonzero(self.group == 1))
         self.product = np.zeros(n)  # K b, by sample
@@ -146,18 +197,18 @@ class _Solver:
         if cache.kernel.linear:  # many constraints are tight: small sets would cycle
             self.FIRST = 2048
         # Of two groups, far more than the sums need may end free: one set of all is safer.
-        least = _ENTIRE if len(self.members[1]) else self.LEAST
+        least = routes.entire if len(self.members[1]) else self.LEAST
         few = part <= _FEW and m > least and not (cache.whole or cache.kernel.linear)
         if few:
             self.FIRST = min(self.FIRST, max(self.SMALLEST, int(self.NEEDED * part * m)))
             self.SUB = self.FEW_SUB
         else:
             cache.complete()
-        self.entire = m <= _ENTIRE and not few
+        self.entire = m <= routes.entire and not few
         self.w = np.zeros(cache.kernel.d) if cache.kernel.linear else None
         self.spans = _spans(self.index, n)
         self.chunks = None
-        large = m >= Chunks.LEAST and problem.total is None
+        large = m >= routes.chunks and problem.total is None
         if large and cache.kernel.selects and not (cache.kernel.linear or cache.capacity == n):
             self.chunks = Chunks(problem, self.index, self.members, cache)
         self.working = WorkingSet(cache, self.index, self.epsilon, self.members)
@@ -224,13 +275,13 @@ class _Solver:
             self.chunks = None
             return (), ()
         variables, problem, cache, goal = chunk
-        found = solve(problem, cache, tol=goal, max_iter=left)
-        self.working.n_iter += found.n_iter
-        change = found.beta - self.beta[variables]
+        solution = solve(problem, cache, tol=goal, max_iter=left, routes=self.routes)
+        self.working.n_iter += solution.n_iter
+        change = solution.beta - self.beta[variables]
         moved = np.flatnonzero(change)
         if len(moved) == 0:
             self.chunks = None
-        self.beta[variables] = found.beta
+        self.beta[variables] = solution.beta
         return variables[moved], change[moved]
 
     def _goal(self):
