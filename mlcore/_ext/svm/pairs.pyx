@@ -8,118 +8,187 @@ from cython.parallel cimport prange, threadid
 from libc.math cimport fabs, sqrt
 from libc.stdint cimport int8_t, int64_t
 
-from mlcore._ext.svm.feasible_start cimport balance
-from mlcore._ext.svm.optimality cimport optimality, optimality_of
-from mlcore._ext.svm.small_problem cimport (
-    LINE, WIDE, adopt, lay_out, refine, round_to_bounds, small_problem, solve, start_with_sums
+from mlcore._ext.feasible_start cimport balance
+from mlcore._ext.optimality cimport optimality, optimality_of
+from mlcore._ext.small_problem cimport (
+    INTEGERS, LINE, MARKS, SINGLE, WIDE, adopt, lay_out, refine, round_to_bounds, small_problem,
+    solve, start_with_sums
 )
 from mlcore._ext.svm.working_set cimport fill_submatrix
-
-cdef enum:
-    FIGURES = 10     # results of each pair
 
 cdef double NO_MARGIN = 1e-13  # times the largest gradient, as in mlcore.svm.formulations
 cdef double ROUNDING = 1e-12   # times the largest multiplier, as in bias.pxd
 cdef double CONSTANT = 1e-24   # share of a mean square that is rounding
 
 
-def solve_pairs(const floating[:, ::1] K, const floating[::1] diagonal, const int64_t[::1] order,
-                const int64_t[::1] starts, const int64_t[:, ::1] pairs, const double[::1] cost,
-                const int64_t[::1] fold, int n_folds, const double[:, ::1] sums, double tol,
-                double margin_tol, double least, double rounding, double distance, bint exact,
-                int64_t max_steps, double[:, ::1] dual_coef, double[:, ::1] held_out,
-                double[:, ::1] figures, floating[:, ::1] submatrices, floating[:, ::1] faces,
-                floating[:, ::1] single, double[:, ::1] wide, int64_t[:, ::1] integers,
-                int8_t[:, ::1] marks, Py_ssize_t room, double unopposed, int n_threads, /):
-    """Solve the problem of each of `pairs` (positive, negative class), to `tol` or `exact`ly.
+cdef packed struct outcome:      # of a pair: OUTCOME in mlcore.svm.multiclass.pairs
+    double dual_objective, primal_objective, duality_gap, kkt_violation, squared_norm, above, below
+    int64_t n_iter
+    double violation, fold_violation
 
-    Samples of class c are order[starts[c]:starts[c + 1]]; `fold` is the fold of each sample.
-    `dual_coef` (k - 1, n) and `held_out`, decision values, are in LIBSVM's layout. `figures` are
-    (dual, primal, KKT violation, |w|², multiplier of each class, steps, violation, largest
-    violation of the folds, gap). `rounding` and `distance` are as in optimality.pxd. `sums` is
-    empty for machines with costs. With nu, each class has an equality of its own: a row
-    is (sum of the multipliers, nu as a multiple of the largest feasible one), and the violation is
-    at most `margin_tol` times the margin, or `least`. Held-out values are near the scale of the
-    solution on all samples of the pair, and +-`unopposed` if only one class is left. Scratch for
-    each thread: `submatrices` padded², `faces` room², `single` 4, `wide` WIDE + 1, `integers` 4 and
-    `marks` 3 for each slot.
+
+cdef struct pair_data:           # of all pairs
+    const void *K, *diagonal     # rows of K are `stride` values apart
+    Py_ssize_t stride
+    const int64_t *order, *starts, *pairs, *fold
+    const double *cost, *sums    # `sums` is NULL without nu
+    int64_t max_steps
+    int n_folds
+    bint exact
+    double tol, margin_tol, least, rounding, distance, unopposed
+    Py_ssize_t room              # slots of the scratch, a row of it for each thread:
+    void *submatrices, *faces    # room²
+    void* single                 # SINGLE room
+    double* wide                 # (WIDE + 1) room
+    int64_t* integers            # INTEGERS room
+    int8_t* marks                # MARKS room
+
+
+cdef class Pairs:
+    """Pairwise problems over all of K, which are solved to `tol` or `exact`ly, and their folds.
+
+    Samples of class c are order[starts[c]:starts[c + 1]]; `pairs` are the positive and the negative
+    class of each problem. `rounding` and `distance` are as in optimality.pxd.
     """
-    cdef Py_ssize_t p
-    cdef int thread
-    cdef bint nu = sums.shape[0] > 0
-    for p in prange(pairs.shape[0], nogil=True, num_threads=n_threads, schedule="dynamic"):
-        thread = threadid()
-        solve_pair(&K[0, 0], K.shape[1], &diagonal[0], &order[0], &starts[0], pairs[p, 0],
-                   pairs[p, 1], &cost[0], &fold[0], n_folds, &sums[p, 0] if nu else NULL, tol,
-                   margin_tol, least, rounding, distance, exact, max_steps, dual_coef, held_out,
-                   &figures[p, 0], &submatrices[thread, 0], &faces[thread, 0], &single[thread, 0],
-                   &wide[thread, 0], &integers[thread, 0], &marks[thread, 0], room, unopposed)
+
+    cdef pair_data d
+    cdef bint doubles
+    cdef list arrays  # keeps alive what d points to
+
+    def __init__(self, K, diagonal, const int64_t[::1] order, const int64_t[::1] starts,
+                 const int64_t[:, ::1] pairs, const double[::1] cost, double tol, bint exact,
+                 int64_t max_steps, double rounding, double distance, /):
+        self.arrays = [K, diagonal, order, starts, pairs, cost]
+        self.doubles = K.itemsize == 8
+        if self.doubles:
+            point_to_rows[double](&self.d, K, diagonal)
+        else:
+            point_to_rows[float](&self.d, K, diagonal)
+        self.d.order, self.d.starts, self.d.pairs = &order[0], &starts[0], &pairs[0, 0]
+        self.d.cost, self.d.tol, self.d.exact, self.d.max_steps = &cost[0], tol, exact, max_steps
+        self.d.rounding, self.d.distance = rounding, distance
+        self.d.n_folds, self.d.sums = 0, NULL
+
+    def hold_out(self, const int64_t[::1] fold, int n_folds, double unopposed, /):
+        """Solve folds too; decision values are +-`unopposed` where only one class is left."""
+        self.arrays.append(fold)
+        self.d.fold, self.d.n_folds, self.d.unopposed = &fold[0], n_folds, unopposed
+
+    def fix_sums(self, const double[:, ::1] sums, double margin_tol, double least, /):
+        """With nu: rows (sum of each class's multipliers, nu over the largest feasible one).
+
+        The violation is at most `margin_tol` times the margin, or `least`.
+        """
+        self.arrays.append(sums)
+        self.d.sums, self.d.margin_tol, self.d.least = &sums[0, 0], margin_tol, least
+
+    def use(self, submatrices, faces, single, double[:, ::1] wide, int64_t[:, ::1] integers,
+            int8_t[:, ::1] marks, Py_ssize_t room, /):
+        """Take scratch, a row for each thread: see `pair_data`; `room` slots are for a pair."""
+        self.arrays += [submatrices, faces, single, wide, integers, marks]
+        if self.doubles:
+            point_to_scratch[double](&self.d, submatrices, faces, single)
+        else:
+            point_to_scratch[float](&self.d, submatrices, faces, single)
+        self.d.wide, self.d.integers, self.d.marks = &wide[0, 0], &integers[0, 0], &marks[0, 0]
+        self.d.room = room
+
+    def solve(self, Py_ssize_t first, double[:, ::1] dual_coef, double[:, ::1] held_out,
+              outcome[::1] outcomes, int n_threads, /):
+        """Solve pairs from `first` on, one for each of `outcomes`.
+
+        In LIBSVM's layout: `dual_coef` (k - 1, n), `held_out` values on the scale of all samples.
+        """
+        cdef Py_ssize_t p
+        cdef const pair_data* d = &self.d
+        cdef bint doubles = self.doubles
+        for p in prange(outcomes.shape[0], nogil=True, num_threads=n_threads, schedule="dynamic"):
+            if doubles:
+                solve_pair(d, <const double*> d.K, first + p, threadid(), dual_coef, held_out,
+                           &outcomes[p])
+            else:
+                solve_pair(d, <const float*> d.K, first + p, threadid(), dual_coef, held_out,
+                           &outcomes[p])
 
 
-cdef void solve_pair(const floating* K, Py_ssize_t stride, const floating* diagonal,
-                     const int64_t* order, const int64_t* starts, int64_t positive,
-                     int64_t negative, const double* cost, const int64_t* fold, int n_folds,
-                     const double* sums, double tol, double margin_tol, double least,
-                     double rounding, double distance, bint exact, int64_t max_steps,
-                     double[:, ::1] dual_coef, double[:, ::1] held_out, double* figures,
-                     floating* submatrix, floating* face, floating* single, double* wide,
-                     int64_t* integers, int8_t* marks, Py_ssize_t room,
-                     double unopposed) noexcept nogil:
+cdef void point_to_rows(pair_data* d, const floating[:, ::1] K, const floating[::1] diagonal):
+    d.K, d.stride, d.diagonal = &K[0, 0], K.shape[1], &diagonal[0]
+
+
+cdef void point_to_scratch(pair_data* d, floating[:, ::1] submatrices, floating[:, ::1] faces,
+                           floating[:, ::1] single):
+    d.submatrices, d.faces, d.single = &submatrices[0, 0], &faces[0, 0], &single[0, 0]
+
+
+cdef void solve_pair(const pair_data* d, const floating* K, Py_ssize_t pair, int thread,
+                     double[:, ::1] dual_coef, double[:, ::1] held_out,
+                     outcome* result) noexcept nogil:
     cdef small_problem own
-    cdef optimality found
-    cdef double total[2]
-    cdef double side, shift, scale
-    cdef Py_ssize_t t, s, first = starts[positive + 1] - starts[positive], f
-    cdef Py_ssize_t m = first + starts[negative + 1] - starts[negative]
-    cdef Py_ssize_t padded = (m + LINE - 1) // LINE * LINE
-    cdef floating* slot_diagonal = single + 3 * padded
-    cdef int64_t* members = integers + 2 * padded
-    cdef double* trained = wide + WIDE * padded  # decision values of the solution on all samples
+    cdef optimality measured
+    cdef double total[2], side, shift, scale
+    cdef int64_t positive = d.pairs[2 * pair], negative = d.pairs[2 * pair + 1]
+    cdef const double* sums = d.sums + 2 * pair if d.sums != NULL else NULL
     cdef bint nu = sums != NULL
+    cdef Py_ssize_t t, s, f, first = d.starts[positive + 1] - d.starts[positive]
+    cdef Py_ssize_t m = first + d.starts[negative + 1] - d.starts[negative]
+    cdef Py_ssize_t padded = (m + LINE - 1) // LINE * LINE
+    cdef floating* submatrix = <floating*> d.submatrices + thread * d.room * d.room
+    cdef floating* single = <floating*> d.single + thread * SINGLE * d.room
+    cdef const floating* diagonal = <const floating*> d.diagonal
+    cdef floating* slot_diagonal = single + 3 * padded
+    cdef double* wide = d.wide + thread * (WIDE + 1) * d.room
+    cdef double* trained = wide + WIDE * padded  # decision values of the solution on all samples
+    cdef int64_t* integers = d.integers + thread * INTEGERS * d.room
+    cdef int64_t* members = integers + 2 * padded
+    # The problem on all samples of the pair, in slots of which some stand for no sample.
     total[0], total[1] = sums[0] if nu else 0.0, -sums[0] if nu else 0.0
-    lay_out(&own, padded, wide, integers, marks)
+    lay_out(&own, padded, wide, integers, d.marks + thread * MARKS * d.room)
     own.size = own.second = own.stride = padded
-    own.epsilon, own.room = 0, min(room, padded)
-    own.face, own.single, own.diagonal = face, single, slot_diagonal
+    own.epsilon, own.room = 0, min(d.room, padded)
+    own.face = <floating*> d.faces + thread * d.room * d.room
+    own.single, own.diagonal = single, slot_diagonal
     for t in range(padded):
-        s = order[starts[positive] + t if t < first else starts[negative] + t - first] \
-            if t < m else order[0]
+        s = d.order[d.starts[positive] + t if t < first else d.starts[negative] + t - first] \
+            if t < m else d.order[0]
         members[t], own.group[t] = s, nu and t >= first
         side = (1.0 if t < first else -1.0) if t < m else 0.0
         own.linear[t] = 0.0 if nu else -side
         own.beta[t] = own.product[t] = 0
         slot_diagonal[t] = diagonal[s]
-        set_box(&own, t, side, cost[s])
-    fill_submatrix(K, stride, m, members, padded, submatrix)
+        set_box(&own, t, side, d.cost[s])
+    fill_submatrix(K, d.stride, m, members, padded, submatrix)
     if nu:
         own.second = first
         start_with_sums(&own, submatrix, total)
-    solve(&own, submatrix, tol, exact, max_steps)
+    solve(&own, submatrix, d.tol, d.exact, d.max_steps)
     if nu:
-        settle_margin(&own, submatrix, sums[1], margin_tol, least)
+        settle_margin(&own, submatrix, sums[1], d.margin_tol, d.least)
     round_to_bounds(&own)
-    found = optimality_of(padded, own.linear, own.lower, own.upper, 0, own.group, own.beta,
-                          own.product, own.multiplier, total, rounding, distance)
-    figures[0], figures[1], figures[2] = found.dual, found.primal, found.violation
-    figures[3], figures[4], figures[5] = found.squared_norm, own.multiplier[0], own.multiplier[1]
-    figures[6], figures[7], figures[8] = <double> own.steps, own.violation, 0
-    figures[9] = found.gap
+    # Its optimality and coefficients.
+    measured = optimality_of(padded, own.linear, own.lower, own.upper, 0, own.group, own.beta,
+                             own.product, own.multiplier, total, d.rounding, d.distance)
+    result.dual_objective, result.primal_objective = measured.dual, measured.primal
+    result.kkt_violation, result.duality_gap = measured.violation, measured.gap
+    result.squared_norm = measured.squared_norm
+    result.above, result.below = own.multiplier[0], own.multiplier[1]
+    result.n_iter, result.violation, result.fold_violation = own.steps, own.violation, 0
     for t in range(m):
         dual_coef[row_of(positive, negative, t < first), members[t]] = own.beta[t]
         trained[t] = own.product[t] - own.multiplier[0]
-    for f in range(n_folds):
-        begin_fold(&own, submatrix, members, cost, fold, f, dual_coef,
+    # The folds, each from that solution, and the decision values of what they hold out.
+    for f in range(d.n_folds):
+        begin_fold(&own, submatrix, members, d.cost, d.fold, f, dual_coef,
                    row_of(positive, negative, True), row_of(positive, negative, False))
-        solve(&own, submatrix, tol, exact, max_steps)
-        figures[8] = max(figures[8], own.violation)
+        solve(&own, submatrix, d.tol, d.exact, d.max_steps)
+        result.fold_violation = max(result.fold_violation, own.violation)
         side = only_side(&own)
         if side == 0:
             to_scale_of(&own, trained, m, &shift, &scale)
         for t in range(m):
-            if fold[members[t]] == f:
+            if d.fold[members[t]] == f:
                 s = row_of(positive, negative, t < first)
                 held_out[s, members[t]] = (shift + (own.product[t] - own.multiplier[0]) * scale
-                                           if side == 0 else side * unopposed)
+                                           if side == 0 else side * d.unopposed)
 
 
 cdef inline int64_t row_of(int64_t positive, int64_t negative, bint first) noexcept nogil:
@@ -179,9 +248,7 @@ cdef void keep_samples_within(small_problem* p) noexcept nogil:
 cdef void to_scale_of(const small_problem* p, const double* trained, Py_ssize_t m,
                       double* shift, double* scale) noexcept nogil:
     """Find the map shift + scale f of `on_scale_of` in mlcore.svm.probability.link."""
-    cdef double total = 0, largest = 0, weight, f
-    cdef double mean[2]
-    cdef double squares[2]
+    cdef double total = 0, largest = 0, weight, f, mean[2], squares[2]
     cdef Py_ssize_t t
     mean[0] = mean[1] = squares[0] = squares[1] = 0
     for t in range(m):

@@ -4,7 +4,10 @@ from libc.stdint cimport int8_t, int64_t
 
 cdef enum:
     LINE = 16
-    WIDE = 14      # vectors of doubles that a problem needs as scratch
+    WIDE = 14      # vectors of scratch of a problem: float64,
+    INTEGERS = 4   # int64,
+    MARKS = 3      # int8,
+    SINGLE = 4     # and as K; as in mlcore.svm.smo.small_problem
 
 
 cdef struct small_problem:
