@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mlcore.exceptions import warn
+from mlcore.checks.errors import warn
 from mlcore.svm.smo.bias import ROUNDING
 from mlcore.svm.smo.optimality import largest_nu, multiplier_values, nu_scale, nu_sums
 from mlcore.svm.smo.problem import Problem, Solution

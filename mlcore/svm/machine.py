@@ -24,7 +24,6 @@ from mlcore.svm.smo.kernel_cache import KernelCache, far_origin, less
 from mlcore.svm.smo.optimality import Optimality, measure, norm
 from mlcore.svm.smo.problem import Problem, Solution
 from mlcore.svm.smo.smo import ROUTES, Routes, refined, solve_many
-from mlcore.threads import single_threaded_blas
 
 ROUNDED = 4  # times tol: errors in sums of kernel values that are accepted
 FEW = 256  # samples whose problem is solved to rounding error: it costs a few milliseconds
@@ -80,6 +79,13 @@ class KernelMachine(KernelModel):
         "margin_error_indices_": "int e? < n",
         "converged_": "bool",
         "fit_status_": "int",
+    }
+    _no_blocks = (
+        "its dual problem compares all pairs of rows: "
+        'see cache_size, or use KernelRidge(solver="nystroem") or LogisticRegression'
+    )
+    _instead = {
+        "shrinking": "drop it: it changes how LIBSVM gets to the solution, not the solution",
     }
 
     _routes: ClassVar[Routes] = ROUTES  # of the solver, for tests and timings

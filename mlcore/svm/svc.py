@@ -14,11 +14,11 @@ from mlcore.checks import (
     as_real,
     require_random_state,
 )
+from mlcore.estimator.mixins import only_with
+from mlcore.estimator.model import Classifier
+from mlcore.estimator.progress import Progress
 from mlcore.kernels.expansion import row_blocks, weighted
 from mlcore.kernels.kernel_model import kept_samples
-from mlcore.mixins import only_with
-from mlcore.model import Classifier
-from mlcore.progress import Progress
 from mlcore.svm import formulations
 from mlcore.svm.machine import KernelMachine, Settings, product, shift
 from mlcore.svm.multiclass.multiclass import (

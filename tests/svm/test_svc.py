@@ -13,7 +13,7 @@ from sklearn import svm as peer
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 
 from dual_problems import fitted_by
-from mlcore.exceptions import ConvergenceWarning
+from mlcore.checks.errors import ConvergenceWarning
 from mlcore.svm import SVC, NuSVC
 
 GAMMA = 0.2

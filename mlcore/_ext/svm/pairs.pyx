@@ -8,9 +8,9 @@ from cython.parallel cimport prange, threadid
 from libc.math cimport fabs, sqrt
 from libc.stdint cimport int8_t, int64_t
 
-from mlcore._ext.feasible_start cimport balance
-from mlcore._ext.optimality cimport optimality, optimality_of
-from mlcore._ext.small_problem cimport (
+from mlcore._ext.svm.feasible_start cimport balance
+from mlcore._ext.svm.optimality cimport optimality, optimality_of
+from mlcore._ext.svm.small_problem cimport (
     INTEGERS, LINE, MARKS, SINGLE, WIDE, adopt, lay_out, refine, round_to_bounds, small_problem,
     solve, start_with_sums
 )

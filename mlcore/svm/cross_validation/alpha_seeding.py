@@ -12,7 +12,8 @@ import numpy as np
 
 from mlcore._ext.svm import alpha_seeding as _ext
 from mlcore.kernels.gram_rows import add_rows, padded
-from mlcore.scratch import scratch_array
+from mlcore.runtime.scratch import scratch_array
+from mlcore.runtime.threads import effective_threads, items_per_call
 from mlcore.svm.multiclass.multiclass import UNOPPOSED
 from mlcore.svm.smo.bias import round_to_bounds
 from mlcore.svm.smo.kernel_cache import KernelCache

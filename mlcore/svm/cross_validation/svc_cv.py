@@ -8,6 +8,8 @@ from typing import Any, Self
 import numpy as np
 
 from mlcore.checks import as_choice, as_class_weights, as_real
+from mlcore.estimator import tables
+from mlcore.runtime.threads import single_threaded_blas
 from mlcore.svm.cross_validation.alpha_seeding import SeededTask, best_multiple, spans_of
 from mlcore.svm.cross_validation.folds import Fold, folds_of
 from mlcore.svm.formulations import Classification
@@ -24,7 +26,6 @@ from mlcore.svm.smo.feasible_start import feasible_start
 from mlcore.svm.smo.kernel_cache import far_origin
 from mlcore.svm.smo.problem import Problem, Solution
 from mlcore.svm.svc import SupportVectorClassifier
-from mlcore.threads import single_threaded_blas
 
 
 class SVCCV(SupportVectorClassifier):

@@ -11,10 +11,10 @@ import numpy as np
 
 from mlcore._ext.svm import multiclass as _ext
 from mlcore.checks.sparse import dense_if_full
+from mlcore.runtime.threads import effective_threads, single_threaded_blas
 from mlcore.svm.formulations import Formulation
 from mlcore.svm.smo.optimality import measure, merged_optimality, norm
 from mlcore.svm.smo.problem import Problem, Solution
-from mlcore.threads import effective_threads, single_threaded_blas
 
 _TILE_ROWS = 64  # rows of values whose sums by class stay in cache
 UNOPPOSED = 1e100  # decision value where a fold leaves a binary problem only one class

@@ -19,7 +19,6 @@ from mlcore.svm.smo.bias import ROUNDING
 from mlcore.svm.smo.kernel_cache import KernelCache
 from mlcore.svm.smo.optimality import Optimality, nu_sums
 from mlcore.svm.smo.small_problem import INTEGERS, MARKS, SINGLE, WIDE
-from mlcore.threads import effective_threads, items_per_call, single_threaded_blas
 
 # The result for each pair, `outcome` of pairs.pyx: `violation` is what `tol` bounds; `above` and
 # `below` are the multipliers of the positive and the negative class.
@@ -63,7 +62,7 @@ def solve_pairs(
         True to go on to rounding error.
     steps : int
         Most pair steps for each sample of a pair, of 200 at least.
-    progress : mlcore.progress.Progress
+    progress : mlcore.estimator.progress.Progress
 
     Returns
     -------

@@ -13,9 +13,9 @@ from scipy import sparse
 
 from mlcore._ext.svm import probability as _ext
 from mlcore.checks.errors import peer_class, warn
-from mlcore.estimator.mixins import only_with
 from mlcore.kernels.expansion import row_blocks
 from mlcore.kernels.kernel import Kernel, of_numbers
+from mlcore.runtime.threads import effective_threads, pieces, single_threaded_blas
 from mlcore.svm.cross_validation.folds import stratified_folds
 from mlcore.svm.formulations import Formulation
 from mlcore.svm.multiclass.multiclass import (
@@ -31,11 +31,10 @@ from mlcore.svm.multiclass.multiclass import (
 from mlcore.svm.probability.link import Link, apply_link, fit_link, on_scale_of
 from mlcore.svm.smo.feasible_start import feasible_start
 from mlcore.svm.smo.problem import Problem, Solution
-from mlcore.threads import effective_threads, pieces, single_threaded_blas
 
 _FOLDS = 5
 _LEAST_PAIR = 1e-7  # least probability of a class of a pair in the system that couples them
-STORED = {  # of machines that are calibrated, for files: `mlcore.persistence.declared`
+STORED = {  # of machines that are calibrated, for files: `mlcore.estimator.persistence.declared`
     "link_offsets_": "float64 p",
     "link_slopes_": "float64 p 4",
     "link_knots_": "float64 p 3",

@@ -40,7 +40,7 @@ def solve_small(
         True to go on to rounding error.
     steps : int
         Most pair steps for each variable, of 200 at least.
-    progress : mlcore.progress.Progress, optional
+    progress : mlcore.estimator.progress.Progress, optional
 
     Returns
     -------

@@ -102,7 +102,7 @@ def solve(problem, cache, *, tol, exact=False, max_iter=-1, progress=None, route
         True to go on from there to rounding error, where that is possible.
     max_iter : int
         Bound on pair steps; -1 for `Routes.most_steps`.
-    progress : mlcore.progress.Progress, optional
+    progress : mlcore.estimator.progress.Progress, optional
         Receives step, dual objective and violation once a round.
     routes : Routes
 
