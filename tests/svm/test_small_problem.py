@@ -14,7 +14,7 @@ from mlcore.svm.smo import smo
 from mlcore.svm.smo.feasible_start import start_with_sums
 from mlcore.svm.smo.kernel_cache import KernelCache
 from mlcore.svm.smo.problem import Problem
-from mlcore.svm.smo.small_problem import is_small, solve_small
+from mlcore.svm.smo.small_problem import solve_small
 from mlcore.svm.smo.smo import ROUTES
 
 MACHINES = {
@@ -89,21 +89,21 @@ def test_groups_one_after_the_other_and_mixed_have_the_same_solution():
     assert solutions[0].objective == pytest.approx(solutions[1].objective, rel=1e-12)
 
 
-def test_what_is_not_small_or_not_finite_is_left_to_the_solver_in_rounds():
+def test_what_is_not_small_or_not_finite_is_left_to_the_solver_in_rounds(asked):
     n = 40
     y = np.where(np.arange(n) % 2, 1.0, -1.0)
 
-    def solved(C, of, most=ROUTES.small, steps=ROUTES.steps):
+    def solved(C, of, **sizes):
         problem = Problem(-y, np.minimum(C * y, 0), np.maximum(C * y, 0))
-        if not is_small(problem, most):
-            return False
-        return solve_small(problem, of, 1e-3, False, steps) is not None
+        asked.clear()
+        smo.solve(problem, of, tol=1e-3, routes=smo.Routes(**sizes))
+        return asked != [] and asked[0] is not None
 
     assert solved(1.0, store(n))
     assert not solved(np.inf, store(n))
     assert not solved(1.0, store(n, cache_size=1e-3)) or n <= 64
     assert not solved(1.0, store(n), steps=0)
-    assert solved(1.0, store(n), most=n) and not solved(1.0, store(n), most=n - 1)
+    assert solved(1.0, store(n), small=n) and not solved(1.0, store(n), small=n - 1)
 
 
 @pytest.mark.parametrize("totals", [(3.5,), (-2.25,), (4.0, -1.5), (0.0, 2.0)])

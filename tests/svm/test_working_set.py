@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from mlcore._ext.svm.working_set import nearest_with_sum
 from mlcore.kernels.resolve import as_kernel
 from mlcore.svm.smo.kernel_cache import KernelCache
 from mlcore.svm.smo.smo import up_and_low
@@ -209,27 +208,3 @@ def test_without_free_variables_no_face_is_tried(epsilon):
     beta = np.zeros(20)
     working.solve(beta, q.copy(), lower, upper, tol=1e-9, max_steps=10**6)
     assert working.faces[1] == 0 and abs(beta.sum()) < 1e-18
-
-
-# ---- the nearest point with a given sum
-
-
-@given(st.integers(1, 30), st.integers(0, 2**32 - 1), st.floats(0, 1))
-def test_nearest_with_sum(n, seed, share):
-    rng = np.random.default_rng(seed)
-    low = -rng.exponential(size=n)
-    high = low + rng.exponential(size=n) * (rng.random(n) < 0.9)
-    total = low.sum() + share * (high - low).sum()
-    x = np.clip(rng.normal(size=n), low, high)
-    found = x.copy()
-    nearest_with_sum(found, low, high, total)
-    assert (found >= low).all() and (found <= high).all()
-    assert abs(found.sum() - total) <= 1e-13 * n * (1 + np.abs(found).max())
-    # Nearest: all that can move were moved by the same amount, and no farther than needed.
-    inside = (found > low) & (found < high)
-    shift = (found - x)[inside]
-    if inside.any():
-        assert_allclose(shift, shift[0], rtol=0, atol=1e-12)
-        at_low, at_high = ~inside & (found == low), ~inside & (found == high)
-        assert (found - x)[at_low & (low < high)].min(initial=np.inf) >= shift[0] - 1e-12
-        assert (found - x)[at_high & (low < high)].max(initial=-np.inf) <= shift[0] + 1e-12

@@ -7,7 +7,7 @@ checked by the caller; `diagonal` is K's.
 """
 from cython cimport floating
 from cython.parallel cimport prange, threadid
-from libc.math cimport INFINITY, fabs
+from libc.math cimport INFINITY, fabs, sqrt
 from libc.stdint cimport int8_t, int64_t
 
 from mlcore._ext.svm.bias cimport bias, bias_of, bias_over
@@ -24,6 +24,11 @@ cdef enum:
     EARLY = 8         # rounds of row 0 in which far too many variables are free:
     EARLY_MOST = 512  # variables of a working set then
     HALVINGS = 16
+
+
+cdef packed struct outcome:  # of a row: OUTCOME in mlcore.svm.cross_validation.alpha_seeding
+    int64_t steps
+    double violation, multiplier
 
 
 cdef struct extremes:
@@ -82,35 +87,35 @@ cdef void seed_row(const floating[:, ::1] K, const double* lower, const double* 
 def settle(const floating[:, ::1] K, const floating[::1] diagonal, const double[::1] linear,
            const double[:, ::1] lower, const double[:, ::1] upper, double[:, ::1] beta,
            double[:, ::1] product, Py_ssize_t first, Py_ssize_t last, double tol,
-           int64_t max_steps, double unopposed, int64_t[::1] steps, double[::1] violation,
-           double[::1] multiplier, floating[:, ::1] submatrices, Py_ssize_t side,
-           floating[:, ::1] single, double[:, ::1] wide, int64_t[:, ::1] integers,
-           int8_t[:, ::1] marks, floating[:, ::1] faces, Py_ssize_t room, int n_threads, /):
+           int64_t max_steps, double unopposed, outcome[::1] outcomes,
+           floating[:, ::1] submatrices, floating[:, ::1] single, double[:, ::1] wide,
+           int64_t[:, ::1] integers, int8_t[:, ::1] marks, floating[:, ::1] faces, int n_threads,
+           /):
     """Bring rows first..last to a violation of `tol`, each in at most `max_steps` pair steps.
 
-    `steps`, `violation` and `multiplier` (of the sum, +-`unopposed` where only one class is left)
-    receive a value for each row.
-    Scratch for each thread: `submatrices` of side² values, `faces` of room²; `single` 4, `wide`
-    10, `integers` 4 and `marks` 2 for each variable, rounded up to LINE.
+    `outcomes` receives the result of each row; its multiplier is that of the sum, +-`unopposed`
+    where only one class is left. Scratch for each thread: `submatrices` and `faces` of some number
+    squared, the side; `single` 4, `wide` 10, `integers` 4 and `marks` 2 for each variable, rounded
+    up to LINE.
     """
-    cdef Py_ssize_t r
+    cdef Py_ssize_t r, side = <Py_ssize_t> sqrt(<double> submatrices.shape[1]) - LINE
+    cdef Py_ssize_t room = <Py_ssize_t> sqrt(<double> faces.shape[1])
     cdef int thread
     for r in prange(first, last, nogil=True, num_threads=n_threads, schedule="dynamic"):
         thread = threadid()
-        steps[r] = settle_row(
+        settle_row(
             K, diagonal, &linear[0], &lower[r, 0], &upper[r, 0], &beta[r, 0], &product[r, 0], tol,
             max_steps, unopposed, &submatrices[thread, 0], side, &single[thread, 0],
             &wide[thread, 0], &integers[thread, 0], &marks[thread, 0], &faces[thread, 0], room,
-            r == 0, &violation[r], &multiplier[r])
+            r == 0, &outcomes[r])
 
 
-cdef int64_t settle_row(const floating[:, ::1] K, const floating[::1] diagonal,
-                        const double* linear, const double* lower, const double* upper,
-                        double* beta, double* product, double tol, int64_t max_steps,
-                        double unopposed, floating* submatrix, Py_ssize_t side, floating* single,
-                        double* wide, int64_t* chosen, int8_t* marks, floating* face,
-                        Py_ssize_t room_of_face, bint limits_early, double* violation,
-                        double* multiplier) noexcept nogil:
+cdef void settle_row(const floating[:, ::1] K, const floating[::1] diagonal,
+                     const double* linear, const double* lower, const double* upper,
+                     double* beta, double* product, double tol, int64_t max_steps,
+                     double unopposed, floating* submatrix, Py_ssize_t side, floating* single,
+                     double* wide, int64_t* chosen, int8_t* marks, floating* face,
+                     Py_ssize_t room_of_face, bint limits_early, outcome* result) noexcept nogil:
     cdef Py_ssize_t m = K.shape[0], room, count, t
     cdef int64_t spent = 0, allowed, moved
     cdef int64_t* slots = chosen + (m + LINE - 1) // LINE * LINE
@@ -120,10 +125,11 @@ cdef int64_t settle_row(const floating[:, ::1] K, const floating[::1] diagonal,
     cdef int turn = 0
     while True:
         e = find_extremes(m, linear, lower, upper, beta, product)
-        violation[0] = max(0.0, e.top - e.bottom)
-        if violation[0] <= tol or spent >= max_steps or stuck:
-            multiplier[0] = find_multiplier(m, linear, lower, upper, beta, product, unopposed)
-            return spent
+        result.violation = max(0.0, e.top - e.bottom)
+        if result.violation <= tol or spent >= max_steps or stuck:
+            result.steps = spent
+            result.multiplier = find_multiplier(m, linear, lower, upper, beta, product, unopposed)
+            return
         room = max(<Py_ssize_t> LEAST, e.free + e.free // 2)
         if turn < EARLY and limits_early:
             room = min(room, <Py_ssize_t> EARLY_MOST)
@@ -136,7 +142,7 @@ cdef int64_t settle_row(const floating[:, ::1] K, const floating[::1] diagonal,
             if not direct:  # as many steps as cost about what a submatrix does
                 allowed = min(allowed, 8 * room * room // m)
         else:
-            goal = max(goal, 0.1 * violation[0])
+            goal = max(goal, 0.1 * result.violation)
             count = choose(m, linear, lower, upper, beta, product, e, room, wide, chosen)
         spent += solve_chosen(K, diagonal, linear, lower, upper, beta, product, count, chosen,
                               direct or turn == 0, submatrix, single, wide, slots, marks, face,
@@ -258,7 +264,7 @@ cdef int64_t solve_chosen(const floating[:, ::1] K, const floating[::1] diagonal
 
 
 def decide(const floating[:, ::1] K, const int64_t[::1] samples, const double[:, ::1] beta,
-           const double[::1] multiplier, const int64_t[:, ::1] spans, int64_t[::1] slots,
+           const double[:] multiplier, const int64_t[:, ::1] spans, int64_t[::1] slots,
            double[::1] change, double[:, ::1] out, /):
     """out[r, a:b] = sum_t beta[r, t] K[samples[t], a:b] - multiplier[r], (r, a, b) being `spans`.
 

@@ -25,7 +25,7 @@ cdef struct ranked:
 
 
 def solve_problem(const floating[:, ::1] K, const floating[::1] diagonal,
-                  const int64_t[::1] index, const int8_t[::1] group, bint entire,
+                  const int64_t[::1] index, const int8_t[::1] group,
                   const double[::1] linear, const double[::1] lower, const double[::1] upper,
                   double epsilon, const double[::1] total, double tol, bint exact,
                   int64_t max_steps, double[::1] beta,
@@ -36,12 +36,13 @@ def solve_problem(const floating[:, ::1] K, const floating[::1] diagonal,
 
     The start is `beta`, or a start with the required sums of the groups if `total` holds them.
 
-    `index` (m,) are the rows of K of the variables; with `entire` these are all rows in order, with
+    `index` (m,) are the rows of K of the variables; if empty these are all rows in order, with
     group 1 after group 0, and K itself is worked on. `gradient` receives
-    K beta + linear. Scratch for slots, each group padded to whole LINEs: `submatrix` slots² unless
-    `entire`, `face` of any size, `single` 4, `wide` WIDE, `integers` 4 and `marks` 3 for each slot.
+    K beta + linear. Scratch for slots, each group padded to whole LINEs: `submatrix` slots² with an
+    `index`, `face` of any size, `single` 4, `wide` WIDE, `integers` 4 and `marks` 3 for each slot.
     """
     cdef small_problem p
+    cdef bint entire = index.shape[0] == 0
     cdef Py_ssize_t m = beta.shape[0], padded = wide.shape[0] // WIDE, t
     cdef int64_t* variables = &integers[2 * padded]  # of the slots, -1 for none
     with nogil:

@@ -11,7 +11,7 @@ from mlcore._ext.svm.descent cimport (
     DEFAULT_WAIT, ENDED, GOES_ON, NEEDS_ROOM, count_free, descent, outcome, update_gradient_from,
     violation
 )
-from mlcore._ext.svm.face cimport begin_face, face_round, line_search, move_to_sum
+from mlcore._ext.svm.face cimport begin_face, face_round, line_search
 from mlcore._ext.svm.optimality cimport up_value, low_value
 from mlcore._ext.svm.working_set_h cimport smo, smo_working_set
 from mlcore._ext.shared.transpose_h cimport transpose
@@ -240,8 +240,3 @@ cdef outcome pair_steps(descent* d, const floating* K) noexcept nogil:
     if d.since >= patience and f <= d.limit:
         begin_face(d)
     return GOES_ON
-
-
-def nearest_with_sum(double[::1] x, const double[::1] low, const double[::1] high, double total, /):
-    """Move all of x by one amount, clipped to its bounds, to the sum nearest to `total`."""
-    move_to_sum(x.shape[0], &x[0], &low[0], &high[0], total)

@@ -6,8 +6,6 @@ product with K is known: only the rows of what was left out, or moved, are added
 product holds their decision values too.
 """
 
-import math
-
 import numpy as np
 
 from mlcore._ext.svm import alpha_seeding as _ext
@@ -21,6 +19,8 @@ from mlcore.svm.smo.problem import Problem, Solution
 from mlcore.svm.smo.smo import resolved
 from mlcore.svm.smo.working_set import principal_submatrix
 
+# Of each row, as `outcome` in alpha_seeding.pyx.
+OUTCOME = np.dtype([("steps", np.int64), ("violation", np.float64), ("multiplier", np.float64)])
 _CALL_STEPS = 50_000  # pair steps of one compiled call for each row, then Ctrl-C
 _SIDE = 2048  # variables of the largest working set
 _TOUCHES = 500  # times that a fold's problem visits each variable, at least
@@ -86,8 +86,9 @@ class SeededTask:
         self._everything = cache.rows
         shape = unit_bounds.shape
         self.beta, self.product = np.zeros(shape), np.zeros(shape)
-        self.steps = np.zeros(shape[0], dtype=np.int64)
-        self.violation, self.multiplier = np.zeros(shape[0]), np.zeros(shape[0])
+        self._outcomes = np.zeros(shape[0], OUTCOME)
+        self.steps = self._outcomes["steps"]
+        self.violation, self.multiplier = self._outcomes["violation"], self._outcomes["multiplier"]
         self.C, self.lower, self.upper = 0.0, np.empty(shape), np.empty(shape)
         m, rows, dtype = shape[1], effective_threads(shape[0] * shape[1] * _TOUCHES), self.K.dtype
         side, face, wide = min(_SIDE, padded(m)), min(_FACE, padded(m)), padded(m)
@@ -164,9 +165,8 @@ class SeededTask:
         submatrices, faces, single, wide, integers, marks = self._scratch
         _ext.settle(
             self.K, self.diagonal, self.linear, self.lower, self.upper, self.beta, self.product,
-            first, last, self.tol, max_steps, UNOPPOSED, self.steps, self.violation,
-            self.multiplier, submatrices, math.isqrt(submatrices.shape[1]) - 16, single, wide,
-            integers, marks, faces, math.isqrt(faces.shape[1]), threads,
+            first, last, self.tol, max_steps, UNOPPOSED, self._outcomes, submatrices, single, wide,
+            integers, marks, faces, threads,
         )  # fmt: skip
 
     def problem(self, row: int) -> Problem:

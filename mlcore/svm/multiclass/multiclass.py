@@ -166,9 +166,10 @@ def solved_tasks(
         norms.append(scale * norm(solution.beta, products))
         equalities.append(multipliers)
         biases.append(-scale * multipliers.mean())
-        beta[problem.places] = scale * solution.beta
+        place = slice(None) if problem.index is None else problem.index
+        beta[place] = scale * solution.beta
         reached = np.where(solution.beta > 0, problem.upper, problem.lower) == solution.beta
-        errors[problem.places] |= reached & (solution.beta != 0)
+        errors[place] |= reached & (solution.beta != 0)
     solved = SolvedTasks(
         dual_coef=to_layout(tasks, betas, samples.codes, len(samples.classes)),
         intercept=np.array(biases),

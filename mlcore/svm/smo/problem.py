@@ -37,7 +37,7 @@ class Problem:
     group: np.ndarray | None = None
     total: tuple | None = None
 
-    @property
+    @cached_property
     def places(self) -> np.ndarray | slice:
         """Index of the variables' samples among those of K."""
         return slice(None) if self.index is None else self.index

@@ -15,11 +15,6 @@ WIDE, INTEGERS, MARKS, SINGLE = 14, 4, 3, 4  # vectors of scratch: float64, int6
 _FACE = 640  # most free variables that a Newton step is tried with
 
 
-def is_small(problem: Problem, most: int) -> bool:
-    """Return True for a problem with finite bounds of at most so many variables."""
-    return len(problem.linear) <= most and bool(np.isfinite(problem.largest_bound))
-
-
 def solve_small(
     problem: Problem,
     cache: KernelCache,
@@ -55,6 +50,7 @@ def solve_small(
     second = int(np.count_nonzero(group))
     entire = problem.index is None and not (second and group[: m - second].any())
     slots = padded(m) if entire else padded(m - second) + padded(second)
+    index = np.arange(0 if entire else m) if problem.index is None else problem.index
     begins = problem.start is not None
     beta = problem.start.astype(np.float64) if begins else np.zeros(m)
     total = np.zeros(0) if begins or problem.total is None else np.asarray(problem.total, float)
@@ -63,8 +59,7 @@ def solve_small(
     Q, face = scratch_array((side, side), dtype), scratch_array((room, room), dtype)
     vectors = scratch_array((SINGLE * slots,), dtype)
     violation, n_iter = _ext.solve_problem(
-        cache.rows, cache.kernel.diagonal.astype(dtype, copy=False),
-        np.arange(m) if problem.index is None else problem.index, group, entire, problem.linear,
+        cache.rows, cache.kernel.diagonal.astype(dtype, copy=False), index, group, problem.linear,
         problem.lower, problem.upper, problem.epsilon, total, tol, exact, steps * max(200, m),
         beta, gradient, Q, face, vectors, np.empty(WIDE * slots),
         np.empty(INTEGERS * slots, dtype=np.int64), np.empty(MARKS * slots, dtype=np.int8),

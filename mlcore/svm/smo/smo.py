@@ -41,7 +41,7 @@ from mlcore.svm.smo.bias import constraint_multipliers, round_to_bounds
 from mlcore.svm.smo.chunking import Chunks
 from mlcore.svm.smo.feasible_start import start_with_sums
 from mlcore.svm.smo.problem import Solution
-from mlcore.svm.smo.small_problem import is_small, solve_small
+from mlcore.svm.smo.small_problem import solve_small
 from mlcore.svm.smo.working_set import WorkingSet
 
 _RESOLVED = 64 * float(np.finfo(np.float64).eps)
@@ -117,7 +117,8 @@ def solve(problem, cache, *, tol, exact=False, max_iter=-1, progress=None, route
         return _times(solve(unit, cache, progress=progress, **limits), power)
     with single_threaded_blas():  # the order of its sums depends on its threads
         solution = None
-        if max_iter < 0 and is_small(problem, routes.small):
+        few = len(problem.linear) <= routes.small and np.isfinite(problem.largest_bound)
+        if few and max_iter < 0:
             solution = solve_small(problem, cache, tol, exact, routes.steps, progress)
         if solution is None:
             solution = _Solver(problem, cache, tol, max_iter, progress, routes).run()
