@@ -131,6 +131,9 @@ class KernelMachine(KernelModel):
             return settings
         return replace(settings, origin=far_origin(X, kernel))
 
+    def _targets(self, y: Any, n_samples: int) -> np.ndarray:
+        return as_targets(y, n_samples, owner=type(self).__name__)
+
     # ---- training
 
     def _open_cache(self, X: Any, settings: Settings, largest_bound: float) -> KernelCache:
@@ -312,102 +315,97 @@ class KernelMachine(KernelModel):
         return sums, moved, rounding, float(np.linalg.norm(origin))
 
 
-class SingleProblemMachine(KernelMachine):
-    """A machine of one dual problem: regression and the one-class machine."""
+ONE_PROBLEM = {  # `_stored` of machines of one dual problem
+    "n_support_": "int 1",
+    "dual_coef_": "float64 1 s?",
+    "intercept_": "float64 1",
+    "n_iter_": "count",
+}
 
-    dual_objective_: float
-    primal_objective_: float
-    duality_gap_: float
-    kkt_violation_: float
-    n_iter_: int
-    _stored = {
-        "n_support_": "int 1",
-        "dual_coef_": "float64 1 s?",
-        "intercept_": "float64 1",
-        "n_iter_": "count",
-    }
 
-    def _targets(self, y: Any, n_samples: int) -> np.ndarray:
-        return as_targets(y, n_samples, owner=type(self).__name__)
+def fit_one_problem(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
+    """Train a machine of one dual problem: regression and the one-class machine."""
+    settings = model._settings()
+    progress = model._progress()
+    samples = model._training_samples(X)
+    n = samples.shape[0]
+    y, weight = model._targets(y, n), as_weights(sample_weight, n)
+    kept = np.flatnonzero(weight)
+    used, y, weight = (
+        kept_samples(samples, kept, settings.kernel.precomputed),
+        y[kept],
+        weight[kept],
+    )
+    formulation = settings.formulation
+    problem = formulation.problem(y, formulation.cost(weight))
+    settings = model._resolved(settings, used, weight)
+    with progress:
+        cache = model._open_cache(used, settings, problem.largest_bound)
+        (solution,) = model._solve([problem], cache, settings, progress)
+    if precision(samples) == np.float32 and cache.dtype == np.float64:
+        solution.coarseness = 2.0**29
+    cache = used = None  # their memory serves the support vectors
+    model._warn_unconverged([solution], settings)
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        settings = self._settings()
-        progress = self._progress()
-        samples = self._training_samples(X)
-        n = samples.shape[0]
-        y, weight = self._targets(y, n), as_weights(sample_weight, n)
-        kept = np.flatnonzero(weight)
-        used, y, weight = (
-            kept_samples(samples, kept, settings.kernel.precomputed),
-            y[kept],
-            weight[kept],
-        )
-        formulation = settings.formulation
-        problem = formulation.problem(y, formulation.cost(weight))
-        settings = self._resolved(settings, used, weight)
-        with progress:
-            cache = self._open_cache(used, settings, problem.largest_bound)
-            (solution,) = self._solve([problem], cache, settings, progress)
-        if precision(samples) == np.float32 and cache.dtype == np.float64:
-            solution.coarseness = 2.0**29
-        cache = used = None  # their memory serves the support vectors
-        self._warn_unconverged([solution], settings)
+    _, multipliers = formulation.scale_and_multipliers(problem, solution)
+    products = solution.gradient - problem.linear
+    errors_of_K = formulation.rounding(solution), solution.distance
+    optimality = measure(problem, solution.beta, products, multipliers, *errors_of_K)
+    length = np.array([norm(solution.beta, products)])
+    formulation.warn_if_constant(float(length[0]), optimality.duality_gap)
+    coef = formulation.coefficients(solution.beta)
+    chosen = np.flatnonzero(coef)
+    errors = np.zeros(len(kept), dtype=bool)
+    variables = np.arange(len(kept)) if problem.index is None else problem.index
+    reached = np.where(solution.beta > 0, problem.upper, problem.lower) == solution.beta
+    errors[variables[reached & (solution.beta != 0)]] = True
+    fitted = model._expansion(samples, kept[chosen], coef[None, chosen], settings, optimality)
+    intercept = np.array([-multipliers.mean()])
+    if settings.kernel.linear:
+        vectors = less(fitted["support_vectors_"], settings.origin)
+        fitted["coef_"] = product(fitted["dual_coef_"], vectors)
+        if settings.origin is not None:
+            intercept -= shift(fitted["coef_"], settings.origin)
+    model._set_fitted(
+        X,
+        **fitted,
+        **formulation.attributes(multipliers[None], length),
+        intercept_=intercept,
+        n_support_=np.array([len(chosen)], dtype=np.int32),
+        margin_error_indices_=kept[errors],
+        n_iter_=max(1, int(solution.n_iter)),
+        converged_=bool(solution.converged),
+        fit_status_=int(not solution.converged),
+    )
+    return model
 
-        _, multipliers = formulation.scale_and_multipliers(problem, solution)
-        products = solution.gradient - problem.linear
-        errors_of_K = formulation.rounding(solution), solution.distance
-        optimality = measure(problem, solution.beta, products, multipliers, *errors_of_K)
-        length = np.array([norm(solution.beta, products)])
-        formulation.warn_if_constant(float(length[0]), optimality.duality_gap)
-        coef = formulation.coefficients(solution.beta)
-        chosen = np.flatnonzero(coef)
-        errors = np.zeros(len(kept), dtype=bool)
-        variables = np.arange(len(kept)) if problem.index is None else problem.index
-        reached = np.where(solution.beta > 0, problem.upper, problem.lower) == solution.beta
-        errors[variables[reached & (solution.beta != 0)]] = True
-        fitted = self._expansion(samples, kept[chosen], coef[None, chosen], settings, optimality)
-        intercept = np.array([-multipliers.mean()])
-        if settings.kernel.linear:
-            vectors = less(fitted["support_vectors_"], settings.origin)
-            fitted["coef_"] = product(fitted["dual_coef_"], vectors)
-            if settings.origin is not None:
-                intercept -= shift(fitted["coef_"], settings.origin)
-        self._set_fitted(
-            X,
-            **fitted,
-            **formulation.attributes(multipliers[None], length),
-            intercept_=intercept,
-            n_support_=np.array([len(chosen)], dtype=np.int32),
-            margin_error_indices_=kept[errors],
-            n_iter_=max(1, int(solution.n_iter)),
-            converged_=bool(solution.converged),
-            fit_status_=int(not solution.converged),
-        )
 
-    def _values(self, X: Any) -> np.ndarray:
-        """Return f(x) for every row, in the precision of the fit."""
-        X = self._checked_later(X)
-        values = np.empty(X.shape[0], dtype=self._precision)
-        if "coef_" in vars(self):
-            for rows in row_blocks(X, 1):
-                values[rows] = product(X[rows], self.coef_.T)[:, 0] + self.intercept_[0]
-        else:
-            for rows, block in self._value_blocks(X):
-                values[rows] = weighted(block, self.dual_coef_[0]) + self.intercept_[0]
-        return values
+def function_values(model: Any, X: Any) -> np.ndarray:
+    """Return f(x) for every row, in the precision of the fit."""
+    X = model._checked_later(X)
+    values = np.empty(X.shape[0], dtype=model._precision)
+    if "coef_" in vars(model):
+        for rows in row_blocks(X, 1):
+            values[rows] = product(X[rows], model.coef_.T)[:, 0] + model.intercept_[0]
+    else:
+        for rows, block in model._value_blocks(X):
+            values[rows] = weighted(block, model.dual_coef_[0]) + model.intercept_[0]
+    return values
 
-    def _verify(self, X: Any, y: Any, sample_weight: Any) -> Optimality:
-        X, weight = self._verification_samples(X, sample_weight)
-        formulation = self._formulation()
-        problem = formulation.problem(self._targets(y, len(weight)), formulation.cost(weight))
-        coef = np.zeros(len(weight))
-        coef[self.support_] = self.dual_coef_[0]
-        sums, moved, *errors = self._exact_sums(X, self.dual_coef_, weight)
-        bias = float(self.intercept_[0] + moved[0])
-        beta, (_, multipliers) = formulation.variables(coef), formulation.fitted(self, 0, bias)
-        products = sums[:, 0] if problem.index is None else sums[problem.index, 0]
-        beta = round_to_bounds(beta, problem.lower, problem.upper)
-        return measure(problem, beta, products, multipliers, *errors)
+
+def verify_one_problem(model: Any, X: Any, y: Any, sample_weight: Any) -> Optimality:
+    """Return the optimality of a machine of one dual problem, measured in float64."""
+    X, weight = model._verification_samples(X, sample_weight)
+    formulation = model._formulation()
+    problem = formulation.problem(model._targets(y, len(weight)), formulation.cost(weight))
+    coef = np.zeros(len(weight))
+    coef[model.support_] = model.dual_coef_[0]
+    sums, moved, *errors = model._exact_sums(X, model.dual_coef_, weight)
+    bias = float(model.intercept_[0] + moved[0])
+    beta, (_, multipliers) = formulation.variables(coef), formulation.fitted(model, 0, bias)
+    products = sums[:, 0] if problem.index is None else sums[problem.index, 0]
+    beta = round_to_bounds(beta, problem.lower, problem.upper)
+    return measure(problem, beta, products, multipliers, *errors)
 
 
 def mark_rounded(solution: Solution, tol: float) -> None:

@@ -8,13 +8,19 @@ import numpy as np
 from mlcore.checks import as_real
 from mlcore.estimator.model import OutlierDetector
 from mlcore.svm.formulations import OneClass
-from mlcore.svm.machine import SingleProblemMachine
+from mlcore.svm.machine import (
+    ONE_PROBLEM,
+    KernelMachine,
+    fit_one_problem,
+    function_values,
+    verify_one_problem,
+)
 from mlcore.svm.smo.optimality import Optimality
 
 _BORDER = 1e-10
 
 
-class OneClassSVM(OutlierDetector, SingleProblemMachine):
+class OneClassSVM(OutlierDetector, KernelMachine):
     r"""Find the hyperplane that separates most samples from the origin of feature space.
 
     .. math:: \min_{w, \rho} \tfrac12 |w|^2 - \nu \rho \sum_i w_i
@@ -79,7 +85,12 @@ class OneClassSVM(OutlierDetector, SingleProblemMachine):
 
     offset_: float
     margin_: float
-    _stored = {"offset_": "float", "margin_": "float"}
+    dual_objective_: float
+    primal_objective_: float
+    duality_gap_: float
+    kkt_violation_: float
+    n_iter_: int
+    _stored = ONE_PROBLEM | {"offset_": "float", "margin_": "float"}
 
     _instead = {
         "random_state": "drop it: nothing is drawn at random",
@@ -133,8 +144,7 @@ class OneClassSVM(OutlierDetector, SingleProblemMachine):
         MemoryError
             If the data or the kernel rows do not fit in memory.
         """
-        self._fit(X, None, sample_weight)
-        return self
+        return fit_one_problem(self, X, None, sample_weight)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return w.phi(x) - rho for each row of `X`: negative for outliers.
@@ -151,7 +161,7 @@ class OneClassSVM(OutlierDetector, SingleProblemMachine):
         values : (n_samples,)
             Negative for outliers.
         """
-        values = self._values(X)
+        values = function_values(self, X)
         rounding = max(_BORDER, 8 * float(np.finfo(values.dtype).eps)) * abs(self.offset_)
         return np.where(np.abs(values) <= rounding, values.dtype.type(0), values)
 
@@ -204,7 +214,7 @@ class OneClassSVM(OutlierDetector, SingleProblemMachine):
         -----
         O(n_samples n_SV n_features) time and no Gram matrix.
         """
-        return self._verify(X, None, sample_weight)
+        return verify_one_problem(self, X, None, sample_weight)
 
     def _targets(self, y, n_samples):
         return np.zeros(n_samples)

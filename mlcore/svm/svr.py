@@ -8,12 +8,25 @@ import numpy as np
 from mlcore.checks import as_real
 from mlcore.estimator.model import Regressor
 from mlcore.svm import formulations
-from mlcore.svm.machine import SingleProblemMachine
+from mlcore.svm.machine import (
+    ONE_PROBLEM,
+    KernelMachine,
+    fit_one_problem,
+    function_values,
+    verify_one_problem,
+)
 from mlcore.svm.smo.optimality import Optimality
 
 
-class SupportVectorRegressor(Regressor):
-    """Mixin of `SVR` and `NuSVR`: their fit, predictions and proof of optimality."""
+class SupportVectorRegressor(Regressor, KernelMachine):
+    """Fit, predictions and proof of optimality of `SVR` and `NuSVR`."""
+
+    dual_objective_: float
+    primal_objective_: float
+    duality_gap_: float
+    kkt_violation_: float
+    n_iter_: int
+    _stored = ONE_PROBLEM
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train the machine.
@@ -38,8 +51,7 @@ class SupportVectorRegressor(Regressor):
         MemoryError
             If the data or the kernel rows do not fit in memory.
         """
-        self._fit(X, y, sample_weight)
-        return self
+        return fit_one_problem(self, X, y, sample_weight)
 
     def predict(self, X: Any) -> np.ndarray:
         """Return f(x) for each row of `X`, in the precision of the fit.
@@ -54,7 +66,7 @@ class SupportVectorRegressor(Regressor):
         y : ndarray of shape (n_samples,)
             In the units of `y`.
         """
-        return self._values(X)
+        return function_values(self, X)
 
     def verify(self, X: Any, y: Any, sample_weight: Any = None) -> Optimality:
         """Recompute the optimality of the fit from the kernel itself, in float64.
@@ -72,10 +84,10 @@ class SupportVectorRegressor(Regressor):
         -----
         O(n_samples n_SV n_features) time and no Gram matrix.
         """
-        return self._verify(X, y, sample_weight)
+        return verify_one_problem(self, X, y, sample_weight)
 
 
-class SVR(SupportVectorRegressor, SingleProblemMachine):
+class SVR(SupportVectorRegressor):
     r"""Support vector regression with an epsilon-insensitive tube.
 
     .. math:: \min_{w, b} \tfrac12 |w|^2
@@ -165,7 +177,7 @@ class SVR(SupportVectorRegressor, SingleProblemMachine):
         )
 
 
-class NuSVR(SupportVectorRegressor, SingleProblemMachine):
+class NuSVR(SupportVectorRegressor):
     r"""Support vector regression whose tube is as wide as a share nu of errors asks for.
 
     .. math:: \min_{w, b, \epsilon \ge 0} \tfrac12 |w|^2 + N \epsilon
