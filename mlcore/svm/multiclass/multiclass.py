@@ -198,7 +198,9 @@ def held_out_decisions(
 ) -> list[np.ndarray]:
     """Return for each binary problem the decision values of its held-out samples."""
     return [
-        sample_decisions(formulation, problem, solution)[wanted[problem.places]]
+        sample_decisions(formulation, problem, solution)[
+            wanted if problem.index is None else wanted[problem.index]
+        ]
         for problem, solution, wanted in zip(problems, solutions, held_out, strict=True)
     ]
 
