@@ -110,16 +110,17 @@ class Documents:
             mixtures = _padded(tables.own_weights, (n, self._stride), dtype)
         elif not self._is_padded(mixtures):
             mixtures = _padded(mixtures[:, : self.k], (n, self._stride), dtype)
-        return AspectTables(tables.own_weights, words, mixtures, tables.shares)
+        return AspectTables(None, words, mixtures, self.shares)
 
     def _is_padded(self, table):
         return table.shape[1] == self._stride and table.flags.c_contiguous
 
     @cached_property
     def shares(self) -> np.ndarray:
-        """Shares of the documents in all counts, (n,)."""
-        return self.weights * self.totals / self.mass
+        """Shares of the documents in all counts, (n,); 0 where there are no counts at all."""
+        return self.weights * self.totals / (self.mass or 1.0)
 
+    @cached_property
     def log_shares(self) -> float:
         """Return the mean of log P(document) per count."""
         shares = self.shares

@@ -68,8 +68,9 @@ class AspectComponents(Components):
         return AspectTables(parameters.own_weights, parameters.words)
 
     def step(self, rows, parameters):
-        tables = rows.placed(parameters)
-        objective = rows.log_prior(tables) + rows.log_shares()
+        # Tables of a step are placed already.
+        tables = parameters if parameters.own_weights is None else rows.placed(parameters)
+        objective = rows.log_prior(tables) + rows.log_shares
         log_likelihood, moved, empty = rows.step(tables)
         return objective + log_likelihood, moved, empty
 
@@ -111,8 +112,8 @@ class AspectComponents(Components):
         return super().why_it_fell()
 
     def reorder(self, parameters, order):
-        weights, words, mixtures, shares = parameters
-        weights = None if weights is None else weights[order]
+        _, words, mixtures, shares = parameters
+        weights = parameters.weights[order]
         mixtures = None if mixtures is None else mixtures[:, order]
         return AspectTables(weights, words[:, order], mixtures, shares)
 
