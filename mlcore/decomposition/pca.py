@@ -381,11 +381,12 @@ class PCA(OnePass, Transformer, Model):
         return self
 
     def _from_older_state(self, state):
-        if "_power_" in state:  # 0.2
-            power = state.pop("_power_")
-            state["_units_"] = ColumnUnits(power, state.pop("_unit_", np.ones(len(power))))
-        if "_values_" in state:
-            state["_solution_"] = Variances(state.pop("_values_"), state.pop("_noise_"))
+        words = "power", "unit", "values", "noise"
+        power, unit, values, noise = (state.pop(f"_{word}_", None) for word in words)
+        if power is not None:  # 0.2
+            state["_units_"] = ColumnUnits(power, np.ones(len(power)) if unit is None else unit)
+        if values is not None:
+            state["_solution_"] = Variances(values, noise)
         sums, tail = state.pop("_statistics", None), state.pop("_tail", None)
         if sums is not None:
             state["_sums_"] = Scatter(*sums)

@@ -249,3 +249,28 @@ def test_a_second_pass_knows_what_rounding_of_many_rows_may_make_up():
     assert passes >= 2
     assert whole.explained_variance_[2] == 0
     assert_allclose(model.explained_variance_, whole.explained_variance_, rtol=1e-3)
+
+
+@pytest.mark.parametrize("solver", ["gram", "full", "arpack"])
+def test_rows_are_not_added_to_a_fit_that_formed_no_scatter(solver):
+    X = np.random.default_rng(0).normal(size=(30, 5))
+    model = PCA(2, svd_solver=solver, random_state=0).fit(X)
+    before = model.components_
+    with pytest.raises(ValueError, match="no sums over its rows.*begin with partial_fit"):
+        model.partial_fit(X)
+    assert model.components_ is before
+    wide = PCA(2).fit(X.T)
+    with pytest.raises(ValueError, match="no sums over its rows"):
+        wide.partial_fit(X.T)
+
+
+def test_rows_are_added_between_two_passes():
+    """A second pass would be over the rows of the first alone: it is no longer wanted."""
+    X = decades()[0]
+    half = len(X) // 2
+    begun = PCA().begin(X[:half])
+    begun.update(begun.partial_statistics(X[:half]))
+    assert begun.needs_another_pass()
+    model = begun.partial_fit(X[half:])
+    assert not model.needs_another_pass()
+    assert_allclose(model.explained_variance_[0], PCA().fit(X).explained_variance_[0], rtol=1e-10)

@@ -348,3 +348,22 @@ def test_known_parameters_have_ratios_that_sum_to_1(c):
     )
     same = LinearDiscriminantAnalysis.from_parameters(np.ones((c, 4)), model.covariance_)
     assert_array_equal(same.explained_variance_ratio_, 0)  # nothing separates them
+
+
+@pytest.mark.parametrize("params", [{"shrinkage": "auto"}, {"class_weight": "balanced"}])
+def test_rows_are_not_added_to_a_fit_without_sums_of_each_class(params):
+    X, y = load_iris()
+    model = LinearDiscriminantAnalysis(**params).fit(X[::2], y[::2])
+    with pytest.raises(ValueError, match="no sums of each class.*begin with partial_fit"):
+        model.partial_fit(X[1::2], y[1::2])
+    pooled = LinearDiscriminantAnalysis().fit(X[::2], y[::2]).set_params(class_weight="balanced")
+    with pytest.raises(ValueError, match="class_weight needs the scatter of each class"):
+        pooled.partial_fit(X[1::2], y[1::2])
+
+
+def test_a_class_that_comes_after_the_fit():
+    X, y = load_iris()
+    first = y < 2
+    model = LinearDiscriminantAnalysis().fit(X[first], y[first]).partial_fit(X[~first], y[~first])
+    whole = LinearDiscriminantAnalysis().fit(X, y)
+    assert_allclose(model.predict_log_proba(X), whole.predict_log_proba(X), atol=1e-9)
