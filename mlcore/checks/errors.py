@@ -5,7 +5,7 @@ import sys
 import warnings
 from pathlib import Path
 
-_PACKAGE = str(Path(__file__).parent) + os.sep
+_PACKAGE = str(Path(__file__).parents[1]) + os.sep
 
 
 class NotFittedError(ValueError, AttributeError):

@@ -107,7 +107,7 @@ class LanczosSettings(NamedTuple):
 
 
 class Search(NamedTuple):
-    """What a route is given: rows, and which eigenpairs of their scatter are sought.
+    """Rows, and which eigenpairs of their scatter a route is to find.
 
     Attributes
     ----------

@@ -289,7 +289,7 @@ def _threads(n_rows, n_columns, terms_per_value):
 
 
 class _Plan(NamedTuple):
-    """What the rows and the columns of one matrix share.
+    """Layout and parameters that the rows and the columns of one matrix share.
 
     Attributes
     ----------

@@ -70,7 +70,7 @@ class Span:
 
     @property
     def basis(self) -> SpanBasis:
-        """What a model keeps of it beside the kernel and the centres."""
+        """The numbers that a model keeps of a span, beside the kernel and the centres."""
         return SpanBasis(self.L, self.power, self.rounding)
 
     @property

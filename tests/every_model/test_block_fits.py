@@ -165,7 +165,9 @@ def test_k_means_that_stops_early_or_at_once():
 
 
 def gaussian_start(kind):
-    rough = GaussianMixture(3, covariance_type=kind, random_state=0, max_iter=2, tol=0).fit(IRIS)
+    rough = GaussianMixture(
+        3, covariance_type=kind, init_params="random", random_state=0, max_iter=2, tol=0
+    ).fit(IRIS)
     given = {"weights_init": rough.weights_, "means_init": rough.means_}
     return given | {"precisions_init": rough.precisions_, "covariance_type": kind}
 

@@ -388,7 +388,12 @@ WRONG_VALUES = {
     "kernel labels": ("KernelKMeans", "labels_", last(-1), "from 0 to 2"),
     "medoids": ("KMedoids", "medoid_indices_", last(60), "from 0 to 59"),
     "centres": ("KernelPCA-nystroem", "center_indices_", last(-1), "must be from 0"),
-    "kept features": ("QuadraticDiscriminantAnalysis", "_kept_", last(4), "from 0 to 3"),
+    "kept features": (
+        "QuadraticDiscriminantAnalysis",
+        "_solution_",
+        lambda s: s._replace(features=last(4)(s.features)),
+        "from 0 to 3",
+    ),
     "tree": ("AgglomerativeClustering", "children_", last(3), "no tree"),
     "links": ("AgglomerativeClustering", "linkage_matrix_", lambda Z: Z[:, [1, 0, 2, 3]], "tree"),
     "merged before": ("AgglomerativeClustering", "children_", lambda c: c[::-1].copy(), "no tree"),

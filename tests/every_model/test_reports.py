@@ -130,7 +130,7 @@ def same_attributes(model, known, rtol):
         if name.startswith("_") or not name.endswith("_") or name in OF_DATA:
             continue
         other = getattr(model, name)
-        if isinstance(value, list):
+        if isinstance(value, list | tuple):
             for mine, its in zip(value, other, strict=True):
                 assert_allclose(mine, its, rtol=rtol, atol=1e-14)
         elif np.asarray(value).dtype.kind == "f":

@@ -14,7 +14,7 @@ from mlcore.checks.errors import ConvergenceWarning
 from mlcore.linear_model import LogisticRegression
 from mlcore.linear_model.logistic.logistic_pass import LogisticRows
 from mlcore.linear_model.logistic.objective import Objective
-from mlcore.linear_model.logistic.steps.conjugate_gradients import InverseBounds, Products
+from mlcore.linear_model.logistic.steps.hessian_products import InverseBounds, Products
 
 KINDS = {
     "plain": lambda X, y, rng: X,

@@ -268,9 +268,6 @@ class MiniBatchKMeans(CentroidModel):
         self._update_state(vars(model))
         return self
 
-    def _from_older_state(self, state):
-        return super()._from_older_state(first_rows_of_older(state))
-
     def _set_fitted(self, X_original, **attributes):
         self.__dict__.pop("_first_rows", None)
         super()._set_fitted(X_original, **attributes)
@@ -347,7 +344,7 @@ class MiniBatchKMeans(CentroidModel):
     def _from_older_state(self, state):
         if "_course_" in state:  # 0.2 kept a plain tuple
             state["_run_"] = Course(*state.pop("_course_"))
-        return super()._from_older_state(state)
+        return super()._from_older_state(first_rows_of_older(state))
 
     def _best_start(self, X, weights, units, rng, batch):
         best, least = None, np.inf

@@ -194,7 +194,7 @@ class FisherVectors(Transformer, Model):
 
     def _settings(self) -> "Settings":
         owner = type(self).__name__
-        if not isinstance(self.mixture, HasScores):
+        if isinstance(self.mixture, type) or not isinstance(self.mixture, HasScores):
             raise TypeError(
                 f"{owner}: mixture={self.mixture!r} must be a GaussianMixture, BernoulliMixture "
                 "or MultinomialMixture."
