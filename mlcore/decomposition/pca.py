@@ -130,6 +130,15 @@ class _Settings(NamedTuple):
         return scatter / np.outer(units.scale, units.scale) if self.scale else scatter
 
 
+def _older_units(power, unit):
+    return ColumnUnits(power, np.ones(len(power)) if unit is None else unit)
+
+
+def _older_pass(tail):
+    total, mean, *pairs = tail
+    return FirstPass(total, mean, ScatterEigenpairs(*pairs))
+
+
 class PCA(OnePass, Transformer, Model):
     r"""Project on the orthogonal directions of the largest variance.
 
@@ -286,6 +295,13 @@ class PCA(OnePass, Transformer, Model):
         "_sums_": Scatter,
         "_run_": ("|", "none", FirstPass),
     }
+    _older = {
+        "_units_": (_older_units, "power", "unit"),
+        "_solution_": (Variances, "values", "noise"),
+        "_sums_": (Scatter._make, "statistics"),
+        "_run_": (_older_pass, "tail"),
+        "power_iteration_normalizer": None,
+    }
     _result = "components_"
     _Statistics = Scatter
 
@@ -379,22 +395,6 @@ class PCA(OnePass, Transformer, Model):
             fitted["_sums_"] = sums  # for partial_fit
         self._set_fitted(X, **fitted)
         return self
-
-    def _from_older_state(self, state):
-        words = "power", "unit", "values", "noise"
-        power, unit, values, noise = (state.pop(f"_{word}_", None) for word in words)
-        if power is not None:  # 0.2
-            state["_units_"] = ColumnUnits(power, np.ones(len(power)) if unit is None else unit)
-        if values is not None:
-            state["_solution_"] = Variances(values, noise)
-        sums, tail = state.pop("_statistics", None), state.pop("_tail", None)
-        if sums is not None:
-            state["_sums_"] = Scatter(*sums)
-        if tail is not None:
-            total, mean, *pairs = tail
-            state["_run_"] = FirstPass(total, mean, ScatterEigenpairs(*pairs))
-        state.pop("power_iteration_normalizer", None)
-        return super()._from_older_state(state)
 
     def _check_loaded(self):
         if self._sums_ is not None and self._sums_.mean.shape != self.origin_.shape:

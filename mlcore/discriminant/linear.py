@@ -160,6 +160,12 @@ class LinearDiscriminantAnalysis(NormalClasses, Transformer):
         "total_weight_": "float",
         "_solution_": ClassMeans,
     }
+    _older = {
+        "_units_": "powers",
+        "_solution_": (ClassMeans, "shift", "offsets"),
+        "_sums_": (ClassScatters._make, "statistics"),
+        "solver": None,
+    }
 
     _instead = {
         "covariance_estimator": 'use shrinkage="auto", "oas" or a number',
@@ -404,18 +410,6 @@ class LinearDiscriminantAnalysis(NormalClasses, Transformer):
             as_real(self.tol, "tol", owner=owner, above=0, below=1),
             as_bool(self.unbiased, "unbiased", owner=owner),
         )
-
-    def _from_older_state(self, state):
-        older = {word: state.pop(f"_{word}_", None) for word in ("powers", "shift", "offsets")}
-        if older["powers"] is not None:  # 0.2
-            state["_units_"] = older["powers"]
-        if older["shift"] is not None:
-            state["_solution_"] = ClassMeans(older["shift"], older["offsets"])
-        sums = state.pop("_statistics", None)
-        if sums is not None:
-            state["_sums_"] = ClassScatters(*sums)
-        state.pop("solver", None)
-        return super()._from_older_state(state)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return scores, (n_samples, n_classes), or (n_samples,) for two classes.

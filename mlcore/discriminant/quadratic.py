@@ -132,6 +132,11 @@ class QuadraticDiscriminantAnalysis(NormalClasses):
         "dropped_features_": "int z? < f",
         "_solution_": ClassRoots,
     }
+    _older = {
+        "_units_": "powers",
+        "_solution_": (ClassRoots, "kept", "offsets", "roots", "weights", "rounding"),
+        "_sums_": (ClassScatters._make, "statistics"),
+    }
 
     _instead = {
         "covariance_estimator": 'use shrinkage="auto", "oas" or a number',
@@ -247,18 +252,6 @@ class QuadraticDiscriminantAnalysis(NormalClasses):
             0.0 if self.shrinkage is None else checked_shrinkage(self.shrinkage, owner),
             as_bool(self.unbiased, "unbiased", owner=owner),
         )
-
-    def _from_older_state(self, state):
-        words = "kept", "offsets", "roots", "weights", "rounding"
-        power, *older = [state.pop(f"_{word}_", None) for word in ("powers", *words)]
-        if power is not None:  # 0.2
-            state["_units_"] = power
-        if older[0] is not None:
-            state["_solution_"] = ClassRoots(*older)
-        sums = state.pop("_statistics", None)
-        if sums is not None:
-            state["_sums_"] = ClassScatters(*sums)
-        return super()._from_older_state(state)
 
     def _powers(self, X, origin, settings):
         power = super()._powers(X, origin, settings)

@@ -71,6 +71,7 @@ class Model:
     n_features_in_: int
     feature_names_in_: np.ndarray
     _stored: ClassVar[dict[str, Any]] = {"n_features_in_": "size f", "feature_names_in_": "names f"}
+    _older: ClassVar[dict[str, Any]] = {}  # what 0.2 kept in its place: `_from_older_state`
 
     # Methods of each class whose method takes metadata, made by `__init_subclass__`.
     set_fit_request: Callable[..., Self]
@@ -259,18 +260,31 @@ class Model:
     def _from_older_state(self, state: dict[str, Any]) -> dict[str, Any]:
         """Return the parameters and attributes of a pickle or file as this version has them.
 
-        A model whose state has changed turns the old names and kinds of values into the new; all
-        other states pass unchanged. Nothing is set on the model yet, and nobody has checked the
-        values: a damaged or crafted file may have any, so that values are moved, and nothing is
-        computed or made of a size that they tell. An exception means a damaged file. Then unknown
-        parameters are refused, and attributes compared with what the class declares. A class that
-        has become two may change ``self.__class__``. An example::
+        A model whose state has changed has a table `_older` of what older versions kept loose::
 
-            def _from_older_state(self, state):
-                if "_statistics_" in state:  # 0.2 kept a plain tuple
-                    state["_sums_"] = Scatter(*state.pop("_statistics_"))
-                return super()._from_older_state(state)
+            _older = {
+                "_units_": "power",
+                "_solution_": (Variances, "values", "noise"),  # if there are "values"
+                "random_state": None,  # was a parameter
+            }
+
+        A word has "_" before it in the state, and often behind; words that end in "_" are
+        attributes that stay. A class that has become two, or
+        whose rule is another, replaces this method, and may change ``self.__class__``.
+
+        Nothing is set on the model yet, and nobody has checked the values: a damaged or crafted
+        file may have any, so that values are moved, and nothing is computed or made of a size that
+        they tell. An exception means a damaged file. Then unknown parameters are refused, and
+        attributes compared with what the class declares.
         """
+        for name, older in self._older.items():
+            if older is None:
+                state.pop(name, None)
+            elif name not in state:
+                make, *words = (None, older) if isinstance(older, str) else older
+                values = [_loose(word, state) for word in words]
+                if values[0] is not None:
+                    state[name] = values[0] if make is None else make(*values)
         asked = state.get("_requests", {})  # 0.2 knew of sample_weight alone
         if not all(isinstance(aliases, dict) for aliases in asked.values()):
             state["_requests"] = {method: {"sample_weight": a} for method, a in asked.items()}
@@ -451,3 +465,10 @@ def _is_fitted_name(name: str) -> bool:
 
 def _release(version: str) -> tuple[int, ...]:
     return tuple(map(int, re.match(r"\d+(?:\.\d+)*", version)[0].split(".")))
+
+
+def _loose(word, state):
+    """Take an attribute of an older state by its bare word; one that stays ends in "_"."""
+    if word.endswith("_"):
+        return state.get(word)
+    return state.pop(f"_{word}_", state.pop(f"_{word}", None))

@@ -167,6 +167,7 @@ class KernelRidge(RidgeModel):
     converged_: bool
     solver_: str
     _stored = {**STORED_DATA, "n_iter_": "count", "converged_": "bool", "solver_": "text"}
+    _older = {"n_centers": None}
 
     set_callbacks = CallbackSupport.set_callbacks
 
@@ -356,12 +357,10 @@ class KernelRidge(RidgeModel):
 
     def _from_older_state(self, state):
         """0.2 had `NystroemRidge` in this class."""
-        state = super()._from_older_state(state)
         if _is_nystroem(state.get("solver_", state.get("solver"))):
             self.__class__ = NystroemRidge
-            return self._from_kernel_ridge(state)
-        state.pop("n_centers", None)
-        return state
+            return self._from_older_state(state)
+        return super()._from_older_state(state)
 
 
 def _report(progress, power):

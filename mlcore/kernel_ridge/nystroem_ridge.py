@@ -55,6 +55,14 @@ class _Settings(NamedTuple):
     n_centers: int
 
 
+def _older_basis(triangle, units):
+    return SpanBasis(triangle, *units)
+
+
+def _older_units(units, several):
+    return RowUnits(*units, several)
+
+
 class NystroemRidge(OnePass, RidgeModel):
     r"""`KernelRidge` among the functions of few samples, from sums over rows: Nyström's method.
 
@@ -145,6 +153,11 @@ class NystroemRidge(OnePass, RidgeModel):
         "_view_": SpanBasis,
         "_units_": RowUnits,
         "_sums_": SpanSums,
+    }
+    _older = {
+        "_view_": (_older_basis, "triangle", "span_units"),
+        "_units_": (_older_units, "row_units", "several"),
+        **dict.fromkeys(_OF_KERNEL_RIDGE),
     }
 
     def __init__(
@@ -568,16 +581,10 @@ class NystroemRidge(OnePass, RidgeModel):
         errors[data.weight == 0] = np.nan
         return self._by_target(errors)
 
-    def _from_kernel_ridge(self, state):
-        """Return the state of a `KernelRidge` of 0.2 with the solver "nystroem" as this model's."""
-        for name in _OF_KERNEL_RIDGE:
-            state.pop(name, None)
-        if "_triangle_" in state:
-            state["_view_"] = SpanBasis(state.pop("_triangle_"), *state.pop("_span_units_"))
-            state["_units_"] = RowUnits(*state.pop("_row_units_"), state.pop("_several_"))
-        if "_sums_" in state:
+    def _from_older_state(self, state):
+        if type(state.get("_sums_")) is tuple:  # of 0.2
             state["_sums_"] = SpanSums(*state["_sums_"])
-        return state
+        return super()._from_older_state(state)
 
 
 def _other_samples(method):

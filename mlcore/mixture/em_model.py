@@ -83,6 +83,7 @@ class EMModel(CallbackSupport, RowSums, Model):
         "_first_rows": ("|", "none", FirstRows),
         "_run_": ("|", "none", Passes),
     }
+    _older = {"_run_": (Passes, "drawn")}
     _instead = {
         "verbose_interval": "drop it: verbose=1 prints a line a second, verbose=2 every step",
     }
@@ -97,14 +98,6 @@ class EMModel(CallbackSupport, RowSums, Model):
                     raise ValueError(f"_run_.{name} are no parameters of this mixture.")
 
     def _from_older_state(self, state):
-        """0.2 kept the state of a fit over blocks, and the first rows, in loose attributes."""
-        loose = {name: state.pop(name, None) for name in ("_drawn_", "_kept_", "_end_")}
-        if any(value is not None for value in loose.values()):
-            before, last = (
-                None if loose[name] is None else self._older_parameters(loose[name])
-                for name in ("_kept_", "_end_")
-            )
-            state["_run_"] = Passes(bool(loose["_drawn_"]), None, before, last)
         return super()._from_older_state(first_rows_of_older(state))
 
     # ---- what differs between mixtures
@@ -122,10 +115,6 @@ class EMModel(CallbackSupport, RowSums, Model):
 
         `shape` is that of the rows.
         """
-        raise NotImplementedError
-
-    def _older_parameters(self, values: tuple) -> Any:
-        """Return the parameters that 0.2 kept as a tuple of values."""
         raise NotImplementedError
 
     def _may_continue(self, components: Components) -> bool:

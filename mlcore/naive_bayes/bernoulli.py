@@ -22,6 +22,10 @@ class ZeroOneProbabilities(NamedTuple):
     _stored = {"one": Smoothed, "zero": Smoothed}
 
 
+def _older_probabilities(*pairs):
+    return ZeroOneProbabilities(*(Smoothed(*pair) for pair in pairs))
+
+
 class BernoulliNB(NaiveBayes):
     r"""Classify rows of zeros and ones, independent given the class.
 
@@ -89,6 +93,10 @@ class BernoulliNB(NaiveBayes):
         "_sums_": ClassCounts,
         "_solution_": ZeroOneProbabilities,
     }
+    _older = {
+        "_sums_": (ClassCounts._make, "statistics"),
+        "_solution_": (_older_probabilities, "one", "zero"),
+    }
 
     def __init__(
         self,
@@ -111,12 +119,6 @@ class BernoulliNB(NaiveBayes):
         if self.binarize is not None:
             as_real(self.binarize, "binarize", owner=owner)
         return settings._replace(alpha=alpha)
-
-    def _from_older_state(self, state):
-        if "_one_" in state:  # plain tuples in 0.2
-            pair = (Smoothed(*state.pop(name)) for name in ("_one_", "_zero_"))
-            state["_solution_"] = ZeroOneProbabilities(*pair)
-        return super()._from_older_state(state)
 
     def _check_X(self, X, **how):
         checked = super()._check_X(X, **how)

@@ -62,6 +62,10 @@ class CategoryTable(NamedTuple):
     _stored = {"finite": "float64 m[]+2 c", "never": "none | float64 m[]+2 c"}
 
 
+def _older_tables(tables):
+    return [CategoryTable(*pair) for pair in tables]
+
+
 class CategoricalNB(NaiveBayes):
     r"""Classify rows of categories, independent given the class.
 
@@ -137,6 +141,10 @@ class CategoricalNB(NaiveBayes):
         "_sums_": CategoryCounts,
         "_solution_": ["f", CategoryTable],
     }
+    _older = {
+        "_sums_": (CategoryCounts._make, "statistics"),
+        "_solution_": (_older_tables, "tables"),
+    }
 
     _instead = {
         "min_categories": 'use unseen="reserve"',
@@ -193,11 +201,6 @@ class CategoricalNB(NaiveBayes):
         alpha = as_real(self.alpha, "alpha", owner=owner, at_least=0)
         unseen = as_choice(self.unseen, "unseen", ("ignore", "reserve", "error"), owner=owner)
         return settings._replace(alpha=float(alpha), reserves_unseen=unseen == "reserve")
-
-    def _from_older_state(self, state):
-        if "_tables_" in state:  # plain tuples in 0.2
-            state["_solution_"] = [CategoryTable(*pair) for pair in state.pop("_tables_")]
-        return super()._from_older_state(state)
 
     def _check_X(self, X, **how):
         numbers = [c.dtype for c in getattr(self, "categories_", ()) if c.dtype.kind == "f"]

@@ -39,6 +39,10 @@ class NormalDensities(NamedTuple):
     _stored = {"means": "float64 c f", "variances": "float64 c f", "varies": "bool f"}
 
 
+def _older_moments(sums, units):
+    return ClassMoments(*sums[:5], units.power)
+
+
 class GaussianNB(NaiveBayes):
     r"""Classify rows of numbers, normal and independent given the class.
 
@@ -122,6 +126,11 @@ class GaussianNB(NaiveBayes):
         "_units_": MomentUnits,
         "_solution_": NormalDensities,
     }
+    _older = {
+        "_units_": (MomentUnits, "origin_", "power"),
+        "_solution_": (NormalDensities, "means", "variances", "varies"),
+        "_sums_": (_older_moments, "statistics", "_units_"),
+    }
 
     _instead = {
         "priors": "use class_prior=",
@@ -159,18 +168,6 @@ class GaussianNB(NaiveBayes):
         settings, owner = super()._settings(), type(self).__name__
         smoothing = as_real(self.var_smoothing, "var_smoothing", owner=owner, at_least=0)
         return settings._replace(var_smoothing=float(smoothing))
-
-    def _from_older_state(self, state):
-        """0.2 kept loose arrays, and no powers with the sums."""
-        if "_power_" in state:
-            state["_units_"] = MomentUnits(state["origin_"], state.pop("_power_"))
-        if "_means_" in state:
-            loose = (state.pop(name) for name in ("_means_", "_variances_", "_varies_"))
-            state["_solution_"] = NormalDensities(*loose)
-        sums = state.get("_statistics_")
-        if sums is not None and len(sums) == 5:
-            state["_statistics_"] = (*sums, state["_units_"].power)
-        return super()._from_older_state(state)
 
     def _check_X(self, X, **how):
         return super()._check_X(X, **how | {"check_finite": True})

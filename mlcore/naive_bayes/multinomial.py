@@ -82,6 +82,10 @@ class MultinomialNB(NaiveBayes):
         "_sums_": ClassCounts,
         "_solution_": Smoothed,
     }
+    _older = {
+        "_sums_": (ClassCounts._make, "statistics"),
+        "_solution_": (Smoothed._make, "table"),
+    }
 
     def __init__(
         self, *, alpha: Any = 1.0, class_prior: Any = None, fit_prior: bool = True
@@ -93,11 +97,6 @@ class MultinomialNB(NaiveBayes):
     def _settings(self):
         settings = super()._settings()
         return settings._replace(alpha=pseudo_counts(self.alpha, type(self).__name__))
-
-    def _from_older_state(self, state):
-        if "_table_" in state:  # a plain tuple in 0.2
-            state["_solution_"] = Smoothed(*state.pop("_table_"))
-        return super()._from_older_state(state)
 
     def _check_X(self, X, **how):
         checked = super()._check_X(X, **how)

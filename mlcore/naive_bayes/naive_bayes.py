@@ -109,11 +109,6 @@ class NaiveBayes(OnePassOfClasses, Classifier, Model):
         """Return statistics with rows of zeros for the classes that they lack."""
         return with_classes(statistics, classes)
 
-    def _from_older_state(self, state):
-        if "_statistics_" in state:  # a plain tuple in 0.2
-            state["_sums_"] = self._Statistics(*state.pop("_statistics_"))
-        return super()._from_older_state(state)
-
     # ---- fit
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

@@ -70,6 +70,7 @@ class Hedge(OnlineLearner):
         "_sums_": "float64 e",
         "loss_": "float",
     }
+    _older = {"_sums_": "losses_since"}
 
     def __init__(
         self, n_experts: int, *, horizon: int | None = None, loss_range: float = 1.0
@@ -100,11 +101,6 @@ class Hedge(OnlineLearner):
             as_count(self.horizon, "horizon", at_least=1)
         zeros = np.zeros(n)
         return {"weights_": zeros + 1 / n, "expert_losses_": zeros, "_sums_": zeros}
-
-    def _from_older_state(self, state):
-        if "_losses_since_" in state:  # the name in 0.2
-            state["_sums_"] = state.pop("_losses_since_")
-        return super()._from_older_state(state)
 
     def _rounds(self, state, X, y):
         n = len(as_list(y, "y"))

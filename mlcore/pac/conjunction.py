@@ -65,6 +65,7 @@ class ConjunctionLearner(ConceptClassifier):
     negated_: np.ndarray
     dtype_: str
     _stored = {"plain_": "bool f", "negated_": "bool f", "dtype_": "text"}
+    _older = {"dtype_": "dtype"}
 
     def __init__(self, *, positive: Any = None, threshold: float = 0.0) -> None:
         self.positive = positive
@@ -103,11 +104,6 @@ class ConjunctionLearner(ConceptClassifier):
     @property
     def _precision(self):
         return np.dtype(self.dtype_)
-
-    def _from_older_state(self, state):
-        if "_dtype_" in state:  # the name in 0.2
-            state["dtype_"] = state.pop("_dtype_")
-        return super()._from_older_state(state)
 
     def _learned(self, X, positive):
         threshold = as_real(self.threshold, "threshold", owner=type(self).__name__)

@@ -468,6 +468,7 @@ def test_only_plain_objects_are_registered(make, version, message):
 
 class Line(Model):
     _stored = {"_sums_": ("|", "none", Units)}
+    _older = {"_sums_": (Units, "origin", "power"), "seed": None}
 
     def __init__(self, *, solver="exact"):
         self.solver = solver
@@ -475,8 +476,6 @@ class Line(Model):
     def _from_older_state(self, state):
         if "method" in state:
             state["solver"] = state.pop("method")
-        if "_origin_" in state:
-            state["_sums_"] = Units(state.pop("_origin_"), state.pop("_power_"))
         if state.get("solver") == "curve":
             self.__class__ = Curve
         return super()._from_older_state(state)
@@ -496,7 +495,8 @@ def older(shapes, monkeypatch, tmp_path):
     def write(method="exact", origin=None, n_features=3):
         model = object.__new__(Line)
         origin = np.ones(3) if origin is None else origin
-        vars(model).update(method=method, n_features_in_=n_features, _origin_=origin, _power_=2)
+        kept = {"n_features_in_": n_features, "_origin_": origin, "_power_": 2}
+        vars(model).update(kept, method=method, seed=3)
         mlcore.save(model, tmp_path / "model.npz")
         return pickle.dumps(model)
 

@@ -34,7 +34,7 @@ class Step(NamedTuple):
     """
 
     shift: float
-    rounding: float
+    rounding: float = 0.0
     _stored = {"shift": "float", "rounding": "float"}
 
 
@@ -128,6 +128,7 @@ class KMeans(CentroidModel):
 
     objective_trace_: np.ndarray
     _stored = {"objective_trace_": "float64 t?", "_run_": Step}
+    _older = {"_run_": (Step, "shift")}
 
     def __init__(
         self,
@@ -292,14 +293,9 @@ class KMeans(CentroidModel):
         why = "the rows must be the same in every pass"
         warn_of_rise(trace, self._run_.rounding, type(self).__name__, why)
 
-    def _from_older_state(self, state):
-        if "_shift_" in state:  # a fit over blocks of 0.2, which did not keep the rounding
-            state["_run_"] = Step(state.pop("_shift_"), state.pop("_rounding_", 0.0))
-        return super()._from_older_state(state)
-
     def _initial_attributes(self, n_clusters):
         begun = {"objective_trace_": np.empty(0), "n_iter_": 0, "converged_": False}
-        return begun | {"_run_": Step(np.inf, 0.0)}
+        return begun | {"_run_": Step(np.inf)}
 
 
 def squares_of(statistics: Statistics, offsets: np.ndarray) -> float:

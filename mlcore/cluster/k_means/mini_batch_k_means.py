@@ -109,6 +109,7 @@ class MiniBatchKMeans(CentroidModel):
         "_run_": Course,
         "_first_rows": ("|", "none", FirstRows),
     }
+    _older = {"_run_": (Course._make, "course")}
 
     _instead = {
         "compute_labels": "drop it: fit always sets labels_; partial_fit never does",
@@ -342,8 +343,6 @@ class MiniBatchKMeans(CentroidModel):
             as_integer(self.max_no_improvement, "max_no_improvement", owner=owner, at_least=1)
 
     def _from_older_state(self, state):
-        if "_course_" in state:  # 0.2 kept a plain tuple
-            state["_run_"] = Course(*state.pop("_course_"))
         return super()._from_older_state(first_rows_of_older(state))
 
     def _best_start(self, X, weights, units, rng, batch):

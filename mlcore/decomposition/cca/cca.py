@@ -195,6 +195,7 @@ class CCA(OnePass, Transformer, Regressor, Model):
         "_units_": "int f+q",
         "_sums_": Scatter,
     }
+    _older = {"_sums_": (Scatter._make, "statistics")}
 
     _instead = {
         "max_iter": "drop it: all pairs are computed at once, without iteration",
@@ -289,11 +290,9 @@ class CCA(OnePass, Transformer, Regressor, Model):
         )
 
     def _from_older_state(self, state):
-        for old, new in (("powers_", "_units_"), ("statistics_", "_sums_")):
+        for old, new in (("powers_", "_units_"), ("statistics_", "_statistics")):
             if old in state:  # 0.2
                 state[new] = state.pop(old)
-        if type(state.get("_sums_")) is tuple:
-            state["_sums_"] = Scatter(*state["_sums_"])
         return super()._from_older_state(state)
 
     def _check_loaded(self):

@@ -53,6 +53,17 @@ class TrainingRows(NamedTuple):
     _stored = {"weight": "none | float", "has_offset": "bool"}
 
 
+def _older_run(theta, columns, line, gradient, pairs):
+    if line is not None:
+        start, value, *others = line
+        line = Line(start, value, gradient, *others)
+    return Run(theta, Columns(*columns), line, pairs)
+
+
+def _without_rows(_):
+    return TrainingRows(None, False)
+
+
 class LogisticRegression(CallbackSupport, RowSums, Classifier, Model):
     r"""Classify by probabilities whose log odds are linear in the features.
 
@@ -197,6 +208,11 @@ class LogisticRegression(CallbackSupport, RowSums, Classifier, Model):
         "duality_gap_": "float",
         "_run_": Run,
         "_solution_": TrainingRows,
+    }
+    _older = {
+        "_run_": (_older_run, "theta", "columns", "line", "gradient", "pairs"),
+        "_solution_": (_without_rows, "coef_"),
+        "random_state": None,
     }
 
     _instead = {
@@ -815,18 +831,6 @@ class LogisticRegression(CallbackSupport, RowSums, Classifier, Model):
         model = copy.copy(self)
         model.callback, model._run_ = None, self._run_.for_sums()
         return model
-
-    def _from_older_state(self, state):
-        state.pop("random_state", None)  # of 0.2, as the loose attributes
-        if "coef_" in state and "_run_" not in state:
-            names = "theta", "columns", "line", "gradient", "pairs"
-            theta, columns, line, gradient, pairs = (state.pop(f"_{name}_", None) for name in names)
-            if line is not None:
-                start, value, *others = line
-                line = Line(start, value, gradient, *others)
-            state["_run_"] = Run(theta, Columns(*columns), line, pairs)
-            state["_solution_"] = TrainingRows(None, False)
-        return super()._from_older_state(state)
 
 
 def _scaled(data, settings):

@@ -120,6 +120,7 @@ class KernelPerceptron(PerceptronClassifier, KernelModel):
         "dual_coef_": "float64 c' s?",
         "_run_": KernelRun,
     }
+    _older = {"_run_": (KernelRun, *KernelRun._fields)}
 
     def __init__(
         self,
@@ -190,11 +191,6 @@ class KernelPerceptron(PerceptronClassifier, KernelModel):
             expansion = kept_expansion(self, self.support_vectors_, kernel)
         scores = expansion.sums(X, self.dual_coef_.T) + self.intercept_
         return scores.astype(precision(self.support_vectors_), copy=False)
-
-    def _from_older_state(self, state):
-        if "classes_" in state and "_run_" not in state:  # 0.2
-            state["_run_"] = KernelRun(*(state.pop(f"_{f}_", None) for f in KernelRun._fields))
-        return super()._from_older_state(state)
 
 
 class KernelRounds:

@@ -136,6 +136,7 @@ class Perceptron(PerceptronClassifier, Model):
 
     _tags = {"input_tags.sparse": True}
     _stored = {"coef_": "float c' f", "_run_": ("|", "none", AveragedRounds)}
+    _older = {"_run_": (AveragedRounds, *AveragedRounds._fields)}
     _instead = {
         "alpha": "drop it: there is no penalty",
         "class_weight": "drop it: rounds count mistakes, which have no weights",
@@ -181,12 +182,6 @@ class Perceptron(PerceptronClassifier, Model):
 
     def _scores(self, X):
         return linear_scores(X, self.coef_, self.intercept_)
-
-    def _from_older_state(self, state):
-        if "_run_" not in state and f"_{AveragedRounds._fields[0]}_" in state:  # 0.2
-            old = (state.pop(f"_{name}_") for name in AveragedRounds._fields)
-            state["_run_"] = AveragedRounds(*old)
-        return super()._from_older_state(state)
 
 
 class LinearRounds:

@@ -1,6 +1,6 @@
 """Solution of a regression from sums, and from its rows where sums have too few digits."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -133,25 +133,25 @@ def in_units_of_the_data(
     return np.ascontiguousarray(coef.T), intercept, mean
 
 
-def with_objects(state: dict[str, Any]) -> dict[str, Any]:
-    """Return the fitted attributes of 0.2, of which the loose ones have become objects."""
+def _older_frame(origin, *others):
+    return Frame(origin.astype(np.float64), *others)
 
-    def old(*names):
-        return [state.pop(f"_{name}_") for name in names]
 
-    if "origin_" in state and "_units_" not in state:
-        origin = state["origin_"].astype(np.float64)
-        names = "powers", "target_origin", "target_powers", "several"
-        state["_units_"] = Frame(origin, *old(*names))
-    if "coef_" in state and "_solution_" not in state:
-        (arrays,) = old("system")
-        kind = Triangle if len(arrays) == len(Triangle._fields) else NormalEquations
-        center, mean = old("center", "target_mean")
-        others = old("squares", "weight_power", "alpha", "intercepted")
-        state["_solution_"] = LinearSolution(center, mean, kind(*arrays), *others)
-    if "_statistics" in state:
-        state["_sums_"] = state.pop("_statistics")
-    return state
+def _older_solution(system, center, target_mean, *others):
+    kind = Triangle if len(system) == len(Triangle._fields) else NormalEquations
+    return LinearSolution(center, target_mean, kind(*system), *others)
+
+
+OLDER = {  # what 0.2 kept
+    "_units_": (_older_frame, "origin_", "powers", "target_origin", "target_powers", "several"),
+    "_solution_": (
+        _older_solution,
+        *("system", "center", "target_mean", "squares", "weight_power", "alpha", "intercepted"),
+    ),
+    "_sums_": "statistics",
+    "solver": None,
+    "step": None,
+}
 
 
 def solved(

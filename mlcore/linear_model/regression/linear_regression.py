@@ -14,10 +14,10 @@ from mlcore.estimator.mixins import Regressor
 from mlcore.estimator.model import Model, warn
 from mlcore.linear_model.regression.diagnostics import LinearPath, leave_one_out, path
 from mlcore.linear_model.regression.fitted import (
+    OLDER,
     LinearSolution,
     in_units_of_the_data,
     solved,
-    with_objects,
 )
 from mlcore.linear_model.regression.least_squares import EPS
 from mlcore.linear_model.regression.linear_inference import LinearInference, linear_inference
@@ -139,6 +139,7 @@ class LinearRegression(OnePass, Regressor, Model):
         "_solution_": LinearSolution,
         "_sums_": ("float", "float64 f+q", "float64 f+q f+q"),
     }
+    _older = OLDER
     _instead = {
         "normalize": "drop it: coefficients do not depend on the units of X, but with alpha > 0",
         "copy_X": "drop it: X is never changed",
@@ -502,9 +503,7 @@ class LinearRegression(OnePass, Regressor, Model):
         if state.get("solver_", state.get("solver")) == "lms":
             self.__class__ = WidrowHoff
             return self._from_older_state(state)
-        for name in ("solver", "step"):
-            state.pop(name, None)
-        return super()._from_older_state(with_objects(state))
+        return super()._from_older_state(state)
 
 
 def _of_widrow_hoff(params):

@@ -78,6 +78,7 @@ class BinomialMixture(DiscreteMixture):
     means_: np.ndarray
     _solution_: Failures | None = None
     _stored = {"means_": "float64 k f", "_solution_": ("|", "none", Failures)}
+    _older = DiscreteMixture._older | {"_solution_": (Failures, "failures")}
 
     def __init__(
         self,
@@ -164,12 +165,6 @@ class BinomialMixture(DiscreteMixture):
 
     def _given_table(self, means, name, shape):
         return table_of_successes(means, name, shape, type(self).__name__)
-
-    def _from_older_state(self, state):
-        """0.2 kept the probabilities of failure as an array."""
-        if "_failures_" in state:
-            state["_solution_"] = Failures(state.pop("_failures_"))
-        return super()._from_older_state(state)
 
     def _as_first(self, X, like):
         X = super()._as_first(X, like)

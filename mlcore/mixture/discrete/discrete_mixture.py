@@ -98,9 +98,6 @@ class DiscreteMixture(Mixture):
 
     # ---- what Mixture asks for
 
-    def _older_parameters(self, values):
-        return Parameters(*values)
-
     def _weights_init(self):
         """The weights that the user gave, checked, or None."""
         if self.weights_init is None:

@@ -284,9 +284,6 @@ class GaussianMixture(Mixture):
             state["flat_directions_"] = np.zeros((0, 2), np.intp)
         return super()._from_older_state(state)
 
-    def _older_parameters(self, values):
-        return Parameters(*values)
-
     def _check_loaded(self):
         """Refuse covariances of another kind."""
         super()._check_loaded()

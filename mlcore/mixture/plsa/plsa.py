@@ -305,10 +305,6 @@ class PLSA(Transformer, EMModel):
                 "of 0: use alpha > 0, fewer components or another start.",
             )
 
-    def _older_parameters(self, values):
-        components, weights = values
-        return AspectTables(weights, components.T)
-
     def _from_older_state(self, state):
         """0.2 kept neither the last objective alone nor the components without counts."""
         if "components_" in state and "lower_bound_" not in state:

@@ -43,6 +43,13 @@ class Rounds(NamedTuple):
     _stored = {"squares": "float64 q", "intercept": "bool", "several": "bool"}
 
 
+_UNUSED = "center", "powers", "target_mean", "target_powers", "statistics"  # of 0.2
+
+
+def _older_rounds(squares, intercept, several, *_):
+    return Rounds(squares, intercept, several)
+
+
 class WidrowHoff(Regressor, Model):
     r"""Linear regression by Widrow and Hoff's rule: one step of least squares with each sample.
 
@@ -111,6 +118,10 @@ class WidrowHoff(Regressor, Model):
         "n_rounds_": "count",
         "step_": "float",
         "_run_": Rounds,
+    }
+    _older = {  # LinearRegression(solver="lms")
+        "_run_": (_older_rounds, "gradients", "intercepted", "several", *_UNUSED),
+        **dict.fromkeys(("alpha", "solver", "solver_", "origin_")),
     }
 
     def __init__(self, *, fit_intercept: bool = True, step: float | None = None) -> None:
@@ -298,18 +309,6 @@ class WidrowHoff(Regressor, Model):
             "step_": step,
             "_run_": run._replace(squares=squares),
         }
-
-    def _from_older_state(self, state):
-        """0.2 had this rule as ``LinearRegression(solver="lms")``."""
-        if "solver" in state or "solver_" in state:
-            of_linear_regression = "alpha", "solver", "solver_", "origin_", "_statistics"
-            loose = "center", "powers", "target_mean", "target_powers"
-            for name in (*of_linear_regression, *(f"_{name}_" for name in loose)):
-                state.pop(name, None)
-        if "n_rounds_" in state and "_run_" not in state:
-            names = "gradients", "intercepted", "several"
-            state["_run_"] = Rounds(*(state.pop(f"_{name}_") for name in names))
-        return super()._from_older_state(state)
 
 
 def _step_for(size, step, owner):
