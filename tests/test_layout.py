@@ -13,6 +13,9 @@ from pathlib import Path
 import pytest
 
 import mlcore
+from mlcore.estimator.mixins import Classifier, Clusterer, OutlierDetector, Regressor, Transformer
+from mlcore.estimator.model import Model
+from mlcore.svm import SVC
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "mlcore"
@@ -416,6 +419,74 @@ def test_a_shelf_that_names_a_family_is_found(text, tmp_path):
     edges_of(tmp_path, PARTS | files)
     (found,) = named_families(tmp_path / "mlcore")
     assert found.startswith("estimator/words.py")
+
+
+# Classes that have one heir in mlcore and are right so: contracts for users' or later classes.
+HONEST = {"GramRows", "Halving", "Inference", "Objective", "OutlierDetector"}
+
+
+def heirs(package):
+    """For each class of the package by name, the classes that inherit from it directly."""
+    bases = []
+    for path in package.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                words = (re.match(r"[\w.]+", ast.unparse(base)) for base in node.bases)
+                bases.append((node.name, [word[0].rpartition(".")[2] for word in words if word]))
+    found = {name: [] for name, _ in bases}
+    for name, above in bases:
+        for base in set(above) & set(found):
+            found[base].append(name)
+    return found
+
+
+def test_no_class_is_written_for_one_heir():
+    """A part of a class is a function that takes the model, or an object that it holds."""
+    single = {name for name, below in heirs(PACKAGE).items() if len(below) == 1}
+    assert single == HONEST and len(HONEST) <= 6
+
+
+@pytest.mark.parametrize("base", ["Part", "part.Part", "Part[int]"])
+def test_a_class_with_one_heir_is_found(base, tmp_path):
+    text = "class Part: ...\nclass Alone: ...\nclass Both(NamedTuple): ...\n"
+    kin = "class One(Both): ...\nclass Other(Both): ...\n"
+    files = {"svm/part.py": text, "svm/svc.py": f"def f():\n    class SVC({base}): ...\n{kin}"}
+    edges_of(tmp_path, PARTS | files)
+    found = {name: below for name, below in heirs(tmp_path / "mlcore").items() if below}
+    assert found == {"Part": ["SVC"], "Both": ["One", "Other"]}
+
+
+ROLES = (Classifier, Regressor, Clusterer, Transformer, OutlierDetector)
+
+
+def depth(model):
+    """Classes of mlcore that a model inherits from, itself among them."""
+    return sum(base.__module__.partition(".")[0] == "mlcore" for base in model.__mro__)
+
+
+def is_too_deep(model):
+    """At most 7 classes, 6 for the kin of SVC, and one more for each role beyond the first."""
+    limit = 6 if model.__module__.startswith("mlcore.svm.") else 7
+    return depth(model) > limit + max(0, sum(issubclass(model, role) for role in ROLES) - 1)
+
+
+def test_no_public_model_is_a_tower():
+    listed = [getattr(mlcore, family) for family in mlcore.__all__ if family in LAYER]
+    public = {getattr(module, name) for module in listed for name in getattr(module, "__all__", ())}
+    models = {kind for kind in public if isinstance(kind, type) and issubclass(kind, Model)}
+    assert len(models) > 50 and depth(Model) == 1
+    assert not [model.__name__ for model in models if is_too_deep(model)]
+
+
+def test_a_tower_is_found():
+    def above(model, name="mlcore.svm.svc"):
+        return type("Part", (model,), {"__module__": name})
+
+    tall = above(above(SVC))  # SVC has 6 classes
+    assert depth(tall) == 8 and is_too_deep(tall) and is_too_deep(above(SVC)) > is_too_deep(SVC)
+    elsewhere = above(SVC, "mlcore.online.part")
+    assert not is_too_deep(elsewhere) and is_too_deep(above(elsewhere, "mlcore.online.part"))
+    assert depth(above(SVC, "mine")) == depth(SVC)  # a user's class
 
 
 IMPORT_ALL = """
