@@ -289,6 +289,16 @@ def test_every_part_has_its_layer():
     assert parts == set(LAYER), "a new part of mlcore stands in LAYERS, above all that it imports"
 
 
+def test_the_page_for_contributors_has_the_same_layers():
+    page = (ROOT / "docs" / "how_it_works.md").read_text(encoding="utf-8")
+    table = page.partition("| layer, from the bottom up |")[2].partition("\n\n")[0]
+    first_cells = re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)
+    assert tuple(tuple(re.findall(r"`(\w+)`", cell)) for cell in first_cells) == LAYERS
+    named = re.findall(r"`(mlcore/[\w/]+(?:\.\w+)?)`", page)
+    assert len(named) > 20
+    assert not [name for name in named if not (ROOT / name).exists()]
+
+
 def test_imports_go_downwards_and_not_in_circles():
     edges = imports(PACKAGE)
     assert len(set(edges)) > 300
