@@ -1,6 +1,7 @@
 """Samples packed for computing kernel values between them in blocks that fit the cache.
 
-The only module that knows the layouts of the loops: `Panels`, `Products`, `Inverted`.
+The only module that knows the layouts of the loops: `Panels`, `Products`, `Inverted`, and the lists
+of non-zeros that two of them hold.
 """
 
 from typing import NamedTuple, Self
@@ -10,7 +11,6 @@ from scipy import sparse
 
 from mlcore._ext.kernels import packed as _ext
 from mlcore.checks.sparse import dense_if_full
-from mlcore.kernels.sample_lists import SampleLists, row_sums, shifted_lists
 from mlcore.runtime.scratch import scratch_array
 from mlcore.runtime.threads import effective_threads, items_per_call, single_threaded_blas
 
@@ -38,6 +38,90 @@ class Columns(NamedTuple):
     samples: object
     terms: np.ndarray
     count: int
+
+
+class SampleLists(NamedTuple):
+    """Non-zeros of each sample, as in CSR.
+
+    Attributes
+    ----------
+    indptr : (n + 1,) int64
+    indices : (nnz or more,) int32
+    values : (nnz or more,) float32 or float64
+    """
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    values: np.ndarray
+
+    @classmethod
+    def of(cls, X: np.ndarray | sparse.csr_array, dtype: np.dtype, *, zeros: bool) -> Self:
+        """Return the lists of the rows of X; `zeros` keeps the zeros of dense rows.
+
+        Lists that are not full have a spare value, so that even empty ones have an address.
+        """
+        if sparse.issparse(X):
+            indices, values = (X.indices, X.data) if X.nnz else (np.zeros(1), np.zeros(1))
+            return cls(
+                X.indptr.astype(np.int64),
+                indices.astype(np.int32, copy=False),
+                values.astype(dtype, copy=False),
+            )
+        X, threads = np.ascontiguousarray(X), effective_threads(X.size)
+        n, d = X.shape
+        indptr = np.arange(n + 1, dtype=np.int64) * d
+        if not zeros:
+            _ext.count_nonzeros(X, indptr, threads)
+            np.cumsum(indptr, out=indptr)
+        if indptr[-1] == n * d > 0:
+            indices = np.empty((n, d), dtype=np.int32)
+            indices[:] = np.arange(d)
+            return cls(indptr, indices.ravel(), X.astype(dtype, copy=False).ravel())
+        indices = np.zeros(indptr[-1] + 1, dtype=np.int32)
+        values = np.zeros(indptr[-1] + 1, dtype=dtype)
+        _ext.fill_lists(X, indptr, indices, values, threads)
+        return cls(indptr, indices, values)
+
+    def combine(self, rows: np.ndarray, weights: np.ndarray, w: np.ndarray) -> None:
+        """w += sum_r weights[r] x of rows[r], float64 (d,)."""
+        _ext.combine(*self, rows, weights, w)
+
+    def project(self, w: np.ndarray, out: np.ndarray) -> None:
+        """out[i] = x_i.w, float64 (n,)."""
+        _ext.project(*self, w, out, effective_threads(self.indptr[-1]))
+
+
+def shifted_lists(
+    X: np.ndarray,
+    shift: np.ndarray | None,
+    dtype: np.dtype,
+    *,
+    zeros: bool,
+    unit: float,
+    absolute: bool,
+) -> tuple[SampleLists, np.ndarray]:
+    """Return the lists of X - shift, and for each row `unit` times its sum of squares, (n,).
+
+    `absolute` asks for the sums of absolute values instead. One compiled call, on one thread.
+    """
+    terms = np.empty(len(X), dtype)
+    lists = SampleLists(
+        np.empty(len(X) + 1, np.int64), np.empty(X.size + 1, np.int32), np.empty(X.size + 1, dtype)
+    )
+    _ext.shifted_lists(X, shift, zeros, unit, absolute, *lists, terms)
+    return lists, terms
+
+
+def row_sums(X: np.ndarray | sparse.csr_array, of: str) -> np.ndarray:
+    """Return sums over the features of "squares" or "absolute" values, float64 (n,)."""
+    if sparse.issparse(X):
+        values = X.data.astype(np.float64)
+        values = np.abs(values) if of == "absolute" else values * values
+        rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+        return np.bincount(rows, weights=values, minlength=X.shape[0])
+    if of == "squares":
+        return np.einsum("ij,ij->i", X, X, dtype=np.float64)
+    return np.abs(X).sum(axis=1, dtype=np.float64)
 
 
 # The layouts have the same methods. `rows`, `chosen` and `dest` are int64 (count,); `spec` is the
@@ -350,7 +434,8 @@ class Packed:
     def __init__(self, X, kernel, *, dtype, like=None):
         self.dtype = dtype = np.dtype(dtype)
         self.n, self.d = X.shape
-        X = dense_if_full(X)
+        if sparse.issparse(X):
+            X = dense_if_full(X)
         plan = self._plan = _Plan.of(X, kernel) if like is None else like._plan
         self.kernel = kernel = kernel if plan.scale is None else kernel.with_gamma(1.0)
         # The loops compute powers of 2 where the kernel has those of e.

@@ -14,8 +14,7 @@ from scipy import sparse
 
 from mlcore.kernels.kernel import Kernel
 from mlcore.kernels.kernel_rows import KernelRows, PackedRows
-from mlcore.kernels.packed import Packed
-from mlcore.kernels.sample_lists import row_sums
+from mlcore.kernels.packed import Packed, row_sums
 
 
 @dataclass(frozen=True)

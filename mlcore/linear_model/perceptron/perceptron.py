@@ -10,7 +10,7 @@ from mlcore._ext.linear_model import perceptron as _ext
 from mlcore.checks.stored import stored
 from mlcore.estimator.model import Model
 from mlcore.kernels.expansion import row_blocks
-from mlcore.kernels.sample_lists import row_sums
+from mlcore.kernels.packed import row_sums
 from mlcore.linear_model.linear_scores import linear_scores
 from mlcore.linear_model.perceptron.classifier import PerceptronClassifier, Settings
 from mlcore.linear_model.perceptron.mistakes import signed_margins

@@ -11,7 +11,7 @@ from mlcore.checks.arrays import as_floats, real_array
 from mlcore.checks.stored import stored
 from mlcore.estimator.mixins import Regressor
 from mlcore.estimator.model import Model
-from mlcore.kernels.sample_lists import row_sums
+from mlcore.kernels.packed import row_sums
 from mlcore.numerics.scatter import row_blocks
 from mlcore.runtime.threads import pieces, single_threaded_blas
 
