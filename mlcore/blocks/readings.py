@@ -11,7 +11,7 @@ from scipy import sparse as sp
 from mlcore.blocks.block_error import BlockError
 from mlcore.blocks.rounds import Workers, n_rows_of
 from mlcore.blocks.sample import n_features_of, rows_of
-from mlcore.checks.feature_names import column_names
+from mlcore.checks.arrays import column_names
 
 _GLANCE = 64  # rows of a block that every reading looks at
 _VALUES = 1 << 18  # converted at a time

@@ -4,7 +4,7 @@ An error names the argument, what was found and what is allowed, and comes befor
 Nothing here changes its input, or copies it without need.
 """
 
-from mlcore.checks.feature_names import check_column_names, column_names
+from mlcore.checks.arrays import check_column_names, column_names
 from mlcore.checks.objects import as_objects
 from mlcore.checks.parameters import (
     as_bool,

@@ -3,8 +3,8 @@
 import numpy as np
 
 from mlcore.checks.errors import warn
+from mlcore.kernels.gram_rows import KernelRows
 from mlcore.kernels.kernel import Kernel
-from mlcore.kernels.kernel_rows import KernelRows
 from mlcore.kernels.single_precision import Single, centered_single
 from mlcore.numerics.eigen import Scaled, times
 

@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mlcore.checks import as_integer, as_labels, as_real, as_weights
-from mlcore.checks.arrays import plain_array
-from mlcore.checks.feature_names import column_names
+from mlcore.checks.arrays import column_names, plain_array
 from mlcore.entropy.entropies import non_negative
 from mlcore.entropy.margins import Margin, scale_to_margins
 from mlcore.estimator.printed import fields_as_table

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse as sp
 
 from mlcore.checks import as_weights
-from mlcore.checks.feature_names import check_column_names, column_names
+from mlcore.checks.arrays import check_column_names, column_names
 from mlcore.checks.stored import stored
 from mlcore.estimator.model import Model
 

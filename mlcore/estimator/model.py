@@ -17,6 +17,7 @@ from scipy import sparse as sp
 
 import mlcore
 from mlcore.checks import as_samples
+from mlcore.checks.arrays import check_column_names, column_names
 from mlcore.checks.errors import (
     ConvergenceWarning,
     DataConversionWarning,
@@ -24,7 +25,6 @@ from mlcore.checks.errors import (
     peer_class,
     warn,
 )
-from mlcore.checks.feature_names import check_column_names, column_names
 from mlcore.estimator.mixins import Classifier, Clusterer, OutlierDetector, Regressor, Transformer
 
 __all__ = [

@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from mlcore.checks import as_objects
-from mlcore.kernels.kernel_rows import CalledRows, KernelRows, MatrixRows
+from mlcore.kernels.gram_rows import CalledRows, KernelRows, MatrixRows
 from mlcore.runtime.memory import require_memory
 from mlcore.runtime.scratch import scratch_array
 

@@ -8,8 +8,8 @@ from scipy import linalg
 
 from mlcore.checks.stored import stored
 from mlcore.kernels.expansion import Expansion
+from mlcore.kernels.gram_rows import KernelRows
 from mlcore.kernels.kernel import Kernel, as_double
-from mlcore.kernels.kernel_rows import KernelRows
 from mlcore.numerics.powers_of_two import even_exponent
 from mlcore.runtime.memory import require_memory
 from mlcore.runtime.threads import single_threaded_blas

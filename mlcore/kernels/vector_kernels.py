@@ -12,8 +12,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy import sparse
 
+from mlcore.kernels.gram_rows import KernelRows, PackedRows
 from mlcore.kernels.kernel import Kernel
-from mlcore.kernels.kernel_rows import KernelRows, PackedRows
 from mlcore.kernels.packed import Packed, row_sums
 
 

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from threadpoolctl import threadpool_limits
 
 from dual_problems import EPS, check, matrix, problem, rows_of, samples
-from mlcore.kernels.kernel_rows import PackedRows
+from mlcore.kernels.gram_rows import PackedRows
 from mlcore.kernels.resolve import as_kernel
 from mlcore.svm.smo import smo
 from mlcore.svm.smo.kernel_cache import KernelCache

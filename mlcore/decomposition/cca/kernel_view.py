@@ -8,8 +8,8 @@ from scipy.linalg import lapack
 
 from mlcore.decomposition.centered_gram import CenteredGram, warn_of_negative, warn_of_rounding
 from mlcore.decomposition.dual_functions import without_mean
+from mlcore.kernels.gram_rows import KernelRows
 from mlcore.kernels.kernel import Kernel, of_numbers, precision
-from mlcore.kernels.kernel_rows import KernelRows
 from mlcore.kernels.resolve import resolve_gamma
 from mlcore.numerics.eigen import largest_by_lapack
 from mlcore.numerics.eigen.lapack import eigenpairs, stoppable

@@ -13,8 +13,8 @@ from mlcore.checks.penalties import by_penalty
 from mlcore.kernel_ridge.linear_system.cholesky import Cholesky
 from mlcore.kernel_ridge.linear_system.partial_cholesky import LowRankInverse
 from mlcore.kernels.expansion import weighted
+from mlcore.kernels.gram_rows import KernelRows
 from mlcore.kernels.kernel import Kernel, as_double
-from mlcore.kernels.kernel_rows import KernelRows
 from mlcore.numerics.conjugate_gradients import solve_columns
 from mlcore.numerics.eigen import times
 from mlcore.numerics.powers_of_two import even_exponent

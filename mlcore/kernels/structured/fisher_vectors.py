@@ -8,7 +8,7 @@ from scipy import sparse as sp
 
 from mlcore._ext.kernels import fisher_vectors as _ext
 from mlcore.checks import as_choice, as_real, as_weights
-from mlcore.checks.feature_names import check_column_names, column_names
+from mlcore.checks.arrays import check_column_names, column_names
 from mlcore.estimator.mixins import Transformer
 from mlcore.estimator.model import Model
 from mlcore.kernels.structured.mixture_scores import HasScores

@@ -9,7 +9,7 @@ from scipy import sparse as sp
 from scipy.special import expit, log_expit
 
 from mlcore.checks import as_class_weights, as_integer, as_real, as_weights
-from mlcore.checks.feature_names import column_names
+from mlcore.checks.arrays import column_names
 from mlcore.checks.parameters import as_bool, as_choice
 from mlcore.checks.stored import stored
 from mlcore.checks.targets import as_targets

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from mlcore.kernels.gram_rows import GramRows, padded
+from mlcore.kernels.gram_rows import GramRows, KernelRows, padded
 from mlcore.kernels.kernel import Kernel, as_double, of_numbers
-from mlcore.kernels.kernel_rows import KernelRows
 
 _PROBE = 500  # rows that show where the samples are
 _FAR = 64.0  # squared deviations: a nearer origin costs two digits at most
