@@ -5,7 +5,7 @@ from scipy import sparse
 
 from mlcore.kernels import gram_matrix
 from mlcore.kernels.expansion import Expansion
-from mlcore.kernels.resolve import as_kernel
+from mlcore.kernels.vector_kernels import as_kernel
 
 ROWS_CHECKED = 20
 

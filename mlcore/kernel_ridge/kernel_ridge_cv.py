@@ -13,7 +13,7 @@ from mlcore.kernel_ridge.alpha_path.eigen_path import EigenPath
 from mlcore.kernel_ridge.alpha_path.factor_path import path_for, require_path
 from mlcore.kernel_ridge.ridge_model import STORED_DATA, RidgeModel, data_attributes, require_two
 from mlcore.kernels.kernel import Kernel, of_numbers
-from mlcore.kernels.resolve import resolve_gamma
+from mlcore.kernels.vector_kernels import resolve_gamma
 
 
 class _Settings(NamedTuple):

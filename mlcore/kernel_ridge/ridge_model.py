@@ -33,7 +33,7 @@ from mlcore.kernels.kernel import (
     precision,
 )
 from mlcore.kernels.kernel_model import KernelModel, kept_samples
-from mlcore.kernels.resolve import resolve_gamma
+from mlcore.kernels.vector_kernels import resolve_gamma
 from mlcore.runtime.memory import free_bytes
 
 

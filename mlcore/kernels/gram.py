@@ -12,7 +12,7 @@ from mlcore.checks.errors import warn
 from mlcore.checks.symmetry import rounding_of_values
 from mlcore.kernels.kernel import precision
 from mlcore.kernels.packed import Packed
-from mlcore.kernels.resolve import as_kernel, resolve_gamma
+from mlcore.kernels.vector_kernels import as_kernel, resolve_gamma
 from mlcore.runtime.memory import require_memory
 from mlcore.runtime.scratch import scratch_array
 

@@ -9,7 +9,7 @@ from mlcore.checks import as_choice, as_integer, as_real, as_samples
 from mlcore.estimator.model import Model
 from mlcore.kernels.gram import symmetric_part
 from mlcore.kernels.kernel import Kernel, of_numbers
-from mlcore.kernels.resolve import as_kernel
+from mlcore.kernels.vector_kernels import as_kernel
 
 
 class KernelModel(Model):

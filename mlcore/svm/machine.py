@@ -15,7 +15,7 @@ from mlcore.estimator.progress import CallbackSupport, Progress
 from mlcore.kernels.expansion import Expansion, kept_expansion, row_blocks, weighted
 from mlcore.kernels.kernel import Kernel, as_double, of_numbers, precision
 from mlcore.kernels.kernel_model import KernelModel, kept_samples
-from mlcore.kernels.resolve import resolve_gamma
+from mlcore.kernels.vector_kernels import resolve_gamma
 from mlcore.runtime.scratch import scratch_array
 from mlcore.runtime.threads import single_threaded_blas
 from mlcore.svm.formulations import Formulation

@@ -19,7 +19,7 @@ from mlcore.cluster import KernelKMeans, KMeans, adjusted_rand_index
 from mlcore.cluster.kernel_k_means.kernel_assignment import KernelAssignment
 from mlcore.kernels import gram_matrix
 from mlcore.kernels.gram_rows import GramRows
-from mlcore.kernels.resolve import as_kernel
+from mlcore.kernels.vector_kernels import as_kernel
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:KernelKMeans stopped after max_iter", "ignore:Number of distinct clusters"

@@ -19,7 +19,7 @@ from mlcore.decomposition import CCA, KernelCCA
 from mlcore.decomposition.cca.kernel_view import KernelView, leading_pairs
 from mlcore.decomposition.centered_gram import CenteredGram
 from mlcore.kernels import gram_matrix, polynomial_features
-from mlcore.kernels.resolve import as_kernel
+from mlcore.kernels.vector_kernels import as_kernel
 
 
 def two_views(n=40, p=4, q=3, seed=0):

@@ -8,7 +8,7 @@ from threadpoolctl import threadpool_limits
 
 from mlcore.kernels import gram_matrix
 from mlcore.kernels.expansion import Expansion
-from mlcore.kernels.resolve import KERNELS, as_kernel
+from mlcore.kernels.vector_kernels import KERNELS, as_kernel
 
 
 def kernel_sums(X, V, A, kernel, **parameters):

@@ -12,7 +12,7 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from mlcore.kernels import gram_matrix, is_positive_semidefinite, polynomial_features
-from mlcore.kernels.resolve import KERNELS, resolve_gamma
+from mlcore.kernels.vector_kernels import KERNELS, resolve_gamma
 
 DISTANCES = ("rbf", "laplacian", "chi2")
 WITH_GAMMA = [k for k in KERNELS if k not in ("linear", "cosine")]

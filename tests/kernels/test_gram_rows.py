@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from mlcore.kernels import gram_matrix
 from mlcore.kernels.gram_rows import LINE, GramRows, padded
-from mlcore.kernels.resolve import as_kernel
+from mlcore.kernels.vector_kernels import as_kernel
 from mlcore.svm.smo.kernel_cache import KernelCache
 
 

@@ -12,7 +12,7 @@ from scipy.spatial.distance import cdist
 from threadpoolctl import threadpool_limits
 
 from mlcore.kernels.packed import Inverted, Packed, Panels, Products, rows_per_call
-from mlcore.kernels.resolve import KERNELS, as_kernel
+from mlcore.kernels.vector_kernels import KERNELS, as_kernel
 
 DTYPES = [np.float32, np.float64]
 N = 300  # more than a band of four panels, in either precision

@@ -10,7 +10,7 @@ import mlcore
 from mlcore._ext.kernels import packed
 from mlcore.cluster import KernelKMeans
 from mlcore.kernels import gram_matrix
-from mlcore.kernels.resolve import KERNELS
+from mlcore.kernels.vector_kernels import KERNELS
 from mlcore.svm import SVC
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/guides/kernels.md"

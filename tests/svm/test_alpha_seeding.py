@@ -7,7 +7,7 @@ from sklearn.model_selection import GridSearchCV, ShuffleSplit, StratifiedKFold
 from threadpoolctl import threadpool_limits
 
 from dual_problems import fitted_by
-from mlcore.kernels.resolve import as_kernel
+from mlcore.kernels.vector_kernels import as_kernel
 from mlcore.svm import SVC, SVCCV
 from mlcore.svm.cross_validation.alpha_seeding import SeededTask, best_multiple, spans_of
 from mlcore.svm.smo.kernel_cache import KernelCache

@@ -9,7 +9,7 @@ from threadpoolctl import threadpool_limits
 
 from dual_problems import EPS, check, matrix, problem, rows_of, samples
 from mlcore.kernels.gram_rows import PackedRows
-from mlcore.kernels.resolve import as_kernel
+from mlcore.kernels.vector_kernels import as_kernel
 from mlcore.svm.smo import smo
 from mlcore.svm.smo.kernel_cache import KernelCache
 from mlcore.svm.smo.problem import Problem

@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from dual_problems import fitted_by
-from mlcore.kernels.resolve import as_kernel
+from mlcore.kernels.vector_kernels import as_kernel
 from mlcore.svm import SVR, NuSVC, NuSVR, OneClassSVM
 from mlcore.svm.smo import smo
 from mlcore.svm.smo.feasible_start import start_with_sums

@@ -28,7 +28,7 @@ from dual_problems import (
     samples,
     violation,
 )
-from mlcore.kernels.resolve import as_kernel
+from mlcore.kernels.vector_kernels import as_kernel
 from mlcore.svm.smo import smo
 from mlcore.svm.smo.kernel_cache import KernelCache
 from mlcore.svm.smo.problem import Problem

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from mlcore.kernels.resolve import as_kernel
+from mlcore.kernels.vector_kernels import as_kernel
 from mlcore.svm.smo.kernel_cache import KernelCache
 from mlcore.svm.smo.smo import up_and_low
 from mlcore.svm.smo.working_set import WorkingSet

@@ -9,8 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from mlcore.kernels.kernel import FunctionKernel
-from mlcore.kernels.resolve import as_kernel
-from mlcore.kernels.vector_kernels import VectorKernel
+from mlcore.kernels.vector_kernels import VectorKernel, as_kernel
 
 _ROUNDING = 32  # largest error of a computed cosine, in units in the last place
 _BITS = 64  # of a float

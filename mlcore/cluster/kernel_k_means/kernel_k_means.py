@@ -32,7 +32,7 @@ from mlcore.kernels.expansion import Expansion
 from mlcore.kernels.gram_rows import GramRows
 from mlcore.kernels.kernel import copied, of_numbers, precision
 from mlcore.kernels.kernel_model import KernelModel
-from mlcore.kernels.resolve import as_kernel, resolve_gamma
+from mlcore.kernels.vector_kernels import as_kernel, resolve_gamma
 from mlcore.runtime.memory import require_memory
 
 _INITS = "k-means++", "random"

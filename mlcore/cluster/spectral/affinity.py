@@ -16,7 +16,7 @@ from mlcore.cluster.k_medoids.dissimilarities import given_distances
 from mlcore.cluster.spectral.neighbors import nearest_neighbors
 from mlcore.estimator.progress import Progress
 from mlcore.kernels.gram import gram_matrix
-from mlcore.kernels.resolve import KERNELS, resolve_gamma
+from mlcore.kernels.vector_kernels import KERNELS, resolve_gamma
 from mlcore.runtime.memory import require_memory
 from mlcore.runtime.scratch import scratch_array
 from mlcore.runtime.threads import single_threaded_blas

@@ -12,7 +12,7 @@ from mlcore.cluster.doubly_stochastic.symmetric_matrix import as_symmetric
 from mlcore.cluster.spectral.affinity import normalize_affinity, shared_neighbors
 from mlcore.estimator.model import Clusterer, Model
 from mlcore.kernels.gram import gram_matrix
-from mlcore.kernels.resolve import resolve_gamma
+from mlcore.kernels.vector_kernels import resolve_gamma
 from mlcore.numerics.eigen import Scaled, times
 
 AFFINITIES = "rbf", "nearest_neighbors", "precomputed"

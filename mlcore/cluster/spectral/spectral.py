@@ -13,7 +13,7 @@ from mlcore.cluster.spectral.assign_labels import ASSIGNMENTS, SQUARE, assigned,
 from mlcore.estimator.model import warn
 from mlcore.estimator.progress import CallbackSupport, Progress
 from mlcore.kernels.gram import gram_matrix
-from mlcore.kernels.resolve import KERNELS, resolve_gamma
+from mlcore.kernels.vector_kernels import KERNELS, resolve_gamma
 from mlcore.numerics.eigen import Eigenpairs, block_size, by_lapack, leading_eigenpairs
 
 

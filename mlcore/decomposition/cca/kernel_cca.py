@@ -27,7 +27,7 @@ from mlcore.kernels.kernel_model import (
     kept_samples,
     kernel_samples,
 )
-from mlcore.kernels.resolve import as_kernel
+from mlcore.kernels.vector_kernels import as_kernel
 from mlcore.numerics.eigen.lapack import stoppable
 from mlcore.runtime.memory import require_memory
 from mlcore.runtime.threads import single_threaded_blas

@@ -10,7 +10,7 @@ from mlcore.decomposition.centered_gram import CenteredGram, warn_of_negative, w
 from mlcore.decomposition.dual_functions import without_mean
 from mlcore.kernels.gram_rows import KernelRows
 from mlcore.kernels.kernel import Kernel, of_numbers, precision
-from mlcore.kernels.resolve import resolve_gamma
+from mlcore.kernels.vector_kernels import resolve_gamma
 from mlcore.numerics.eigen import largest_by_lapack
 from mlcore.numerics.eigen.lapack import eigenpairs, stoppable
 

@@ -32,7 +32,7 @@ from mlcore.kernels.kernel import (
     precision,
 )
 from mlcore.kernels.kernel_model import KernelModel, kept_samples
-from mlcore.kernels.resolve import resolve_gamma
+from mlcore.kernels.vector_kernels import resolve_gamma
 from mlcore.runtime.threads import single_threaded_blas
 
 

@@ -12,7 +12,7 @@ from mlcore.kernels.expansion import Expansion, kept_expansion
 from mlcore.kernels.gram_rows import GramRows, padded
 from mlcore.kernels.kernel import Kernel, as_double, of_numbers, precision
 from mlcore.kernels.kernel_model import KernelModel
-from mlcore.kernels.resolve import resolve_gamma
+from mlcore.kernels.vector_kernels import resolve_gamma
 from mlcore.linear_model.perceptron.classifier import PerceptronClassifier, Settings
 from mlcore.linear_model.perceptron.mistakes import signed_margins
 from mlcore.runtime.memory import require_memory
