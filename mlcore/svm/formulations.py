@@ -8,6 +8,7 @@ With the multipliers lambda of their equalities a solution is the function
 
 import math
 from dataclasses import dataclass
+from types import EllipsisType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -44,7 +45,7 @@ class Formulation:
         return weight
 
     def problem(
-        self, target: np.ndarray, cost: np.ndarray, index: np.ndarray | None = None
+        self, target: np.ndarray, cost: np.ndarray, index: np.ndarray | EllipsisType = ...
     ) -> Problem:
         """Return the dual for the `target` of each sample, the sign of its class or its value.
 
@@ -131,7 +132,7 @@ class Classification(Formulation):
             return self.C * weight
         return np.where(weight > 0, np.inf, 0.0)  # products of weights may vanish
 
-    def problem(self, target, cost, index=None):
+    def problem(self, target, cost, index=...):
         return Problem(
             linear=-target,
             lower=np.where(target < 0, -cost, 0.0),
@@ -154,7 +155,7 @@ class NuClassification(Formulation):
     nu: float
     owner: str
 
-    def problem(self, target, cost, index=None):
+    def problem(self, target, cost, index=...):
         positive, negative = target > 0, target < 0
         half, _ = nu_sums(cost[positive].sum(), cost[negative].sum(), self.nu)
         return Problem(
@@ -260,7 +261,7 @@ class Regression(Formulation):
     def cost(self, weight):
         return self.C * weight
 
-    def problem(self, target, cost, index=None):
+    def problem(self, target, cost, index=...):
         return Problem(linear=-target, lower=-cost, upper=cost, index=index, epsilon=self.epsilon)
 
 
@@ -280,10 +281,10 @@ class NuRegression(Formulation):
     def cost(self, weight):
         return self.C * weight
 
-    def problem(self, target, cost, index=None):
+    def problem(self, target, cost, index=...):
         # Two variables for each sample, above and below the tube: the sums of both are fixed.
         n = len(target)
-        zero, places = np.zeros(n), np.arange(n) if index is None else index
+        zero, places = np.zeros(n), np.arange(n) if index is ... else index
         half = 0.5 * self.nu * float(cost.sum())
         return Problem(
             linear=-np.concatenate([target, target]),
@@ -339,7 +340,7 @@ class OneClass(Formulation):
     owner: str
     free_intercept: ClassVar[bool] = False
 
-    def problem(self, target, cost, index=None):
+    def problem(self, target, cost, index=...):
         total = np.array([self.nu * float(cost.sum())])
         lower = np.zeros(len(cost))
         return Problem(linear=target, lower=lower, upper=cost.copy(), index=index, total=total)

@@ -356,7 +356,7 @@ def fit_one_problem(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     coef = formulation.coefficients(solution.beta)
     chosen = np.flatnonzero(coef)
     errors = np.zeros(len(kept), dtype=bool)
-    variables = np.arange(len(kept)) if problem.index is None else problem.index
+    variables = np.arange(len(kept)) if problem.index is ... else problem.index
     reached = np.where(solution.beta > 0, problem.upper, problem.lower) == solution.beta
     errors[variables[reached & (solution.beta != 0)]] = True
     fitted = model._expansion(samples, kept[chosen], coef[None, chosen], settings, optimality)
@@ -403,7 +403,7 @@ def verify_one_problem(model: Any, X: Any, y: Any, sample_weight: Any) -> Optima
     sums, moved, *errors = model._exact_sums(X, model.dual_coef_, weight)
     bias = float(model.intercept_[0] + moved[0])
     beta, (_, multipliers) = formulation.variables(coef), formulation.fitted(model, 0, bias)
-    products = sums[:, 0] if problem.index is None else sums[problem.index, 0]
+    products = sums[:, 0][problem.index]
     beta = round_to_bounds(beta, problem.lower, problem.upper)
     return measure(problem, beta, products, multipliers, *errors)
 

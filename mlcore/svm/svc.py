@@ -459,7 +459,7 @@ class SupportVectorClassifier(Classifier, KernelMachine):
         sums, moved, *errors = self._exact_sums(X, betas[:, self.support_], weight)
         optimalities = []
         for column, problem in enumerate(problems):
-            place = rows if problem.index is None else problem.index
+            place = rows if problem.index is ... else problem.index
             bias = float(self.intercept_[column] + moved[column])
             unscale, multipliers = formulation.fitted(self, column, bias)
             beta = round_to_bounds(unscale * betas[column, place], problem.lower, problem.upper)

@@ -67,7 +67,7 @@ def rows_of(X, kernel="rbf", double=True):
 
 def matrix(X, problem, kernel="rbf"):
     """K between the variables, in double precision."""
-    index = np.arange(len(problem.linear)) if problem.index is None else problem.index
+    index = np.arange(len(problem.linear)) if problem.index is ... else problem.index
     return rows_of(X, kernel).block(np.arange(X.shape[0]))[np.ix_(index, index)]
 
 

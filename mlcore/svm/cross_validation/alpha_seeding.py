@@ -50,7 +50,7 @@ class SeededTask:
 
     Attributes
     ----------
-    index : intp (m,), or None for all samples
+    index : intp (m,), or ``...`` for all samples
         Samples that take part.
     beta, product : float64 (1 + n_folds, m)
         The solutions, and K beta.
@@ -73,7 +73,7 @@ class SeededTask:
         self.samples, K = taking, cache.rows
         self._largest = float(np.abs(cache.kernel.diagonal).max())
         self._rounding, self._distance = cache.kernel.rounding, cache.kernel.distance
-        self.index = None
+        self.index = ...
         diagonal = cache.kernel.diagonal
         if len(taking) < len(signs):
             self.index = taking
@@ -204,7 +204,7 @@ class SeededTask:
 
     def decisions(self, spans: np.ndarray) -> np.ndarray:
         """Return decision values (1 + n_folds, n), filled for (row, first, last) of `spans`."""
-        if self.index is None:
+        if self.index is ...:
             return self.product - self.multiplier[:, None]
         n = self._everything.shape[1]
         out = np.empty((len(self.beta), n))

@@ -364,7 +364,7 @@ class SVCCV(SupportVectorClassifier):
     def _started(self, samples, chosen, settings, C, betas):
         problems = binary_problems(settings.formulation, samples, chosen, cost=C * samples.cost)
         for problem, beta in zip(problems, betas, strict=True):
-            problem.start = feasible_start(beta[problem.places], problem.lower, problem.upper)
+            problem.start = feasible_start(beta[problem.index], problem.lower, problem.upper)
         return problems
 
     def _fold_factors(self, samples: LabelledSamples, train: np.ndarray) -> np.ndarray:
@@ -377,7 +377,7 @@ class SVCCV(SupportVectorClassifier):
     def _refit_start(self, samples, problems, solutions):
         betas = np.zeros((len(problems), len(samples.rows)))
         for beta, problem, solution in zip(betas, problems, solutions, strict=True):
-            beta[problem.places] = solution.beta
+            beta[problem.index] = solution.beta
         return betas
 
     def _formulation(self):

@@ -141,7 +141,7 @@ def binary_problems(
         signs = task.signs(samples.codes)
         taking = signs != 0 if train is None else (signs != 0) & train
         present = taking if held_out is None else taking | held_out[number]
-        index = None if present.all() else np.flatnonzero(present)
+        index = ... if present.all() else np.flatnonzero(present)
         signs, costs = (np.where(taking, values, 0.0)[present] for values in (signs, cost))
         problems.append(formulation.problem(signs, costs, index))
     return problems
@@ -166,10 +166,9 @@ def solved_tasks(
         norms.append(scale * norm(solution.beta, products))
         equalities.append(multipliers)
         biases.append(-scale * multipliers.mean())
-        place = slice(None) if problem.index is None else problem.index
-        beta[place] = scale * solution.beta
+        beta[problem.index] = scale * solution.beta
         reached = np.where(solution.beta > 0, problem.upper, problem.lower) == solution.beta
-        errors[place] |= reached & (solution.beta != 0)
+        errors[problem.index] |= reached & (solution.beta != 0)
     solved = SolvedTasks(
         dual_coef=to_layout(tasks, betas, samples.codes, len(samples.classes)),
         intercept=np.array(biases),
@@ -198,9 +197,7 @@ def held_out_decisions(
 ) -> list[np.ndarray]:
     """Return for each binary problem the decision values of its held-out samples."""
     return [
-        sample_decisions(formulation, problem, solution)[
-            wanted if problem.index is None else wanted[problem.index]
-        ]
+        sample_decisions(formulation, problem, solution)[wanted[problem.index]]
         for problem, solution, wanted in zip(problems, solutions, held_out, strict=True)
     ]
 

@@ -175,7 +175,7 @@ def calibrated(
     fold, n_folds = folds
     trained = np.zeros(signs.shape)  # decision values of the fit
     for row, problem, solution in zip(trained, problems, solutions, strict=True):
-        row[problem.places] = sample_decisions(formulation, problem, solution)
+        row[problem.index] = sample_decisions(formulation, problem, solution)
     betas = np.zeros(signs.shape)
     vector_codes = np.repeat(np.arange(len(samples.classes)), fitted["n_support_"])
     place = np.argsort(samples.rows)[np.searchsorted(np.sort(samples.rows), fitted["support_"])]
@@ -187,11 +187,11 @@ def calibrated(
         problems = binary_problems(formulation, samples, tasks, **masks)
         for problem, beta in zip(problems, betas, strict=True):
             if problem.total is None:
-                problem.start = feasible_start(beta[problem.places], problem.lower, problem.upper)
+                problem.start = feasible_start(beta[problem.index], problem.lower, problem.upper)
         for row, wanted, whole, problem, solution in zip(
             decisions, held_out, trained, problems, solve(problems), strict=True
         ):
-            here = problem.places
+            here = problem.index
             values = sample_decisions(formulation, problem, solution)
             if not only_side(problem):
                 weight = np.where(problem.upper > problem.lower, samples.cost[here], 0.0)

@@ -27,7 +27,7 @@ def start_with_sums(problem: Problem, cache: Any, probes: int) -> np.ndarray:
     many samples, the `probes`.
     """
     kernel, m = cache.kernel, len(problem.linear)
-    index = np.arange(m) if problem.index is None else problem.index
+    index = np.arange(m) if problem.index is ... else problem.index
     group = np.zeros(m, dtype=np.int8) if problem.group is None else problem.group
     sign = np.where(problem.upper > 0, 1.0, -1.0)
     gradient = problem.linear

@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
+from types import EllipsisType
 
 import numpy as np
 
@@ -16,8 +17,8 @@ class Problem:
     Attributes
     ----------
     linear, lower, upper : float64 (m,)
-    index : intp (m,), optional
-        The training sample of each variable; the samples themselves by default.
+    index : intp (m,) or ...
+        The training sample of each variable; ``...`` where they are the samples themselves.
     start : float64 (m,), optional
         A feasible start; 0, or where `total` is given one that meets it, by default.
     epsilon : float
@@ -31,16 +32,11 @@ class Problem:
     linear: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
-    index: np.ndarray | None = None
+    index: np.ndarray | EllipsisType = ...
     start: np.ndarray | None = None
     epsilon: float = 0.0
     group: np.ndarray | None = None
     total: tuple | None = None
-
-    @cached_property
-    def places(self) -> np.ndarray | slice:
-        """Index of the variables' samples among those of K."""
-        return slice(None) if self.index is None else self.index
 
     @cached_property
     def largest_bound(self) -> float:

@@ -48,9 +48,9 @@ def solve_small(
     m = len(problem.linear)
     group = np.zeros(m, dtype=np.int8) if problem.group is None else problem.group
     second = int(np.count_nonzero(group))
-    entire = problem.index is None and not (second and group[: m - second].any())
+    entire = problem.index is ... and not (second and group[: m - second].any())
     slots = padded(m) if entire else padded(m - second) + padded(second)
-    index = np.arange(0 if entire else m) if problem.index is None else problem.index
+    index = np.arange(0 if entire else m) if problem.index is ... else problem.index
     begins = problem.start is not None
     beta = problem.start.astype(np.float64) if begins else np.zeros(m)
     total = np.zeros(0) if begins or problem.total is None else np.asarray(problem.total, float)

@@ -179,7 +179,7 @@ class _Solver:
         part = 1.0 if problem.total is None else _needed_part(problem)
         self.q, self.lower, self.upper = problem.linear, problem.lower, problem.upper
         self.epsilon = problem.epsilon
-        self.index = np.arange(m) if problem.index is None else problem.index
+        self.index = np.arange(m) if problem.index is ... else problem.index
         self.max_iter = max(routes.most_steps, 1000 * m) if max_iter < 0 else max_iter
         self.group = np.zeros(m, dtype=np.int8) if problem.group is None else problem.group
         self.members = (np.flatnonzero(self.group == 0), np.flatnonzero(self.group == 1))
