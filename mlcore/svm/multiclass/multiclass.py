@@ -196,10 +196,11 @@ def held_out_decisions(
     held_out: np.ndarray,
 ) -> list[np.ndarray]:
     """Return for each binary problem the decision values of its held-out samples."""
-    return [
-        sample_decisions(formulation, problem, solution)[wanted[problem.index]]
-        for problem, solution, wanted in zip(problems, solutions, held_out, strict=True)
-    ]
+    decisions = []
+    for problem, solution, wanted in zip(problems, solutions, held_out, strict=True):
+        values = sample_decisions(formulation, problem, solution)
+        decisions.append(values[wanted[problem.index]])
+    return decisions
 
 
 def only_side(problem: Problem) -> int:
