@@ -30,7 +30,7 @@ FAMILIES: dict[str, Callable[[int, int], float]] = {
     "test, best of 20: binomial": lambda k, m: binomial_tail_inversion(k, m, DELTA / 20),
     "stream, at all times": lambda k, m: bernoulli_confidence_sequence(k, m, DELTA)[1],
     "train: Occam, 100 bits": lambda k, m: occam_bound(k, m, DELTA, log_prior=-100 * math.log(2)),
-    "train: compression to 20": lambda k, m: sample_compression_bound(20, m, DELTA, errors=k),
+    "train: compression to 20": lambda k, m: sample_compression_bound(20, m, DELTA, k=k),
     "train: PAC-Bayes, KL = 10": lambda k, m: pac_bayes_kl_bound(k / m, 10.0, m, DELTA),
     "train: VC, d = 10": lambda k, m: vc_error_bound(k, m, 10, DELTA),
     "train: margin 0.2": lambda k, m: rademacher_margin_bound(k / m, m, DELTA, radius=1.0, rho=0.2),

@@ -15,6 +15,7 @@ from mlcore.checks.errors import warn
 
 _P = ParamSpec("_P")
 _FAILURES = ("delta", "mc_delta")  # arguments that are probabilities of failure
+_DIMENSION = "vc_dimension"
 _PACKAGE = "mlcore."
 _AT_ONCE = 16  # entries from which intervals are faster
 _BLOCK = 4096  # entries whose intervals fit in the cache
@@ -26,9 +27,10 @@ def calculator(
     """Let a function of numbers take arrays, which broadcast, as its arguments `names`.
 
     Every entry of the result is that of a call with numbers, and so is every error, which also
-    names the place. Keywords collected by ``**`` count as named. `whole` is for functions that
-    take arrays themselves, so that only the shapes are checked here; `elementwise` is for formulas
-    that can be computed on intervals, most entries at once.
+    names the place. Keywords collected by ``**`` count as named, and the keyword d is an alias
+    of `vc_dimension`. `whole` is for functions that take arrays themselves, so that only the shapes
+    are checked here; `elementwise` is for formulas that can be computed on intervals, most entries
+    at once.
     """
 
     def decorate(function):
@@ -37,6 +39,8 @@ def calculator(
 
         @functools.wraps(function)
         def over_arrays(*args, **kwargs):
+            if "d" in kwargs and _DIMENSION in names and _DIMENSION not in kwargs:
+                kwargs[_DIMENSION] = kwargs.pop("d")
             given = dict(zip(parameters, args, strict=False)) | kwargs
             several = {
                 name: value

@@ -153,11 +153,11 @@ def clopper_pearson(k: Any, m: Any, delta: Any) -> tuple[Any, Any]:
     return as_plain(_lower(k, m, log_delta)), as_plain(_upper(k, m, log_delta))
 
 
-@calculator("epsilon", "delta", "errors")
-def test_set_sample_size(epsilon: Any, delta: Any, *, errors: Any = 0) -> Any:
-    r"""Number of fresh examples on which `errors` errors prove an error rate below `epsilon`.
+@calculator("epsilon", "delta", "k")
+def test_set_sample_size(epsilon: Any, delta: Any, *, k: Any = 0) -> Any:
+    r"""Number of fresh examples on which `k` errors prove an error rate below `epsilon`.
 
-    The least :math:`m > errors` with :math:`P(\mathrm{Bin}(m, \epsilon) \le errors) \le \delta`:
+    The least :math:`m > k` with :math:`P(\mathrm{Bin}(m, \epsilon) \le k) \le \delta`:
     the size from which `binomial_tail_inversion` is at most `epsilon`. Without errors it is about
     :math:`3 / \epsilon` at :math:`\delta = 0.05`, the rule of three.
 
@@ -167,7 +167,7 @@ def test_set_sample_size(epsilon: Any, delta: Any, *, errors: Any = 0) -> Any:
         Error rate to be excluded.
     delta : float in (0, 1), or array
         Probability that the bound fails.
-    errors : int at least 0, or array, default=0
+    k : int at least 0, or array, default=0
         Errors allowed on them.
 
     Returns
@@ -182,23 +182,23 @@ def test_set_sample_size(epsilon: Any, delta: Any, *, errors: Any = 0) -> Any:
     Examples
     --------
     >>> from mlcore.bounds import test_set_sample_size
-    >>> test_set_sample_size(0.05, 0.05), test_set_sample_size(0.05, 0.05, errors=2)
+    >>> test_set_sample_size(0.05, 0.05), test_set_sample_size(0.05, 0.05, k=2)
     (59, 124)
     """
     epsilon = as_real(epsilon, "epsilon", above=0, below=1)
     delta = as_delta(delta)
-    errors = as_count(errors, "errors")
-    if errors == 0:
+    k = as_count(k, "k")
+    if k == 0:
         with working_digits():
             return max(1, ceiling(log(delta) / log1p(-Fraction(epsilon))))
-    low = high = errors + 1
-    while high < 2**1023 and not _tail_is_at_most(errors, high, epsilon, delta):
+    low = high = k + 1
+    while high < 2**1023 and not _tail_is_at_most(k, high, epsilon, delta):
         low, high = high, 2 * high
     if high >= 2**1023:
         refuse("epsilon", epsilon, "so large that fewer than 2**1023 examples are needed")
     while high - low > max(1, high // 10**13):
         middle = (low + high) // 2
-        if _tail_is_at_most(errors, middle, epsilon, delta):
+        if _tail_is_at_most(k, middle, epsilon, delta):
             high = middle
         else:
             low = middle

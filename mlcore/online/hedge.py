@@ -26,7 +26,7 @@ class Hedge(OnlineLearner):
     horizon : int or None, default=None
         Number T of rounds, after which more are refused. None if it is not known: the weights begin
         anew in rounds 1, 2, 4, 8, ..., and the bound is 3.42 times as large.
-    loss_range : float, default=1.0
+    value_range : float, default=1.0
         Largest possible loss c.
 
     Attributes
@@ -43,7 +43,7 @@ class Hedge(OnlineLearner):
     Raises
     ------
     ValueError
-        For parameters out of range; for losses of a wrong number, or outside [0, loss_range]; and
+        For parameters out of range; for losses of a wrong number, or outside [0, value_range]; and
         for rounds after `horizon`.
 
     References
@@ -73,11 +73,11 @@ class Hedge(OnlineLearner):
     _older = {"_sums_": "losses_since"}
 
     def __init__(
-        self, n_experts: int, *, horizon: int | None = None, loss_range: float = 1.0
+        self, n_experts: int, *, horizon: int | None = None, value_range: float = 1.0
     ) -> None:
         self.n_experts = n_experts
         self.horizon = horizon
-        self.loss_range = loss_range
+        self.value_range = value_range
 
     def predict_one(self, x: Any = None) -> np.ndarray:
         """Return the weights of the experts in the next round.
@@ -96,7 +96,7 @@ class Hedge(OnlineLearner):
 
     def _start(self):
         n = as_count(self.n_experts, "n_experts", at_least=1)
-        as_positive(self.loss_range, "loss_range")
+        as_positive(self.value_range, "value_range")
         if self.horizon is not None:
             as_count(self.horizon, "horizon", at_least=1)
         zeros = np.zeros(n)
@@ -110,7 +110,7 @@ class Hedge(OnlineLearner):
         return x if x is None else refuse(name, x, "None: there are only losses, as y")
 
     def _target(self, state, y, name):
-        n, most = len(state["weights_"]), float(self.loss_range)
+        n, most = len(state["weights_"]), float(self.value_range)
         allowed = f"the losses of {n} experts, in [0, {most:g}]"
         try:
             losses = as_floats(real_array(y, name), np.float64)
@@ -135,7 +135,7 @@ class Hedge(OnlineLearner):
             rounds = 1 << (after.bit_length() - 1)  # this one is among 2^m, ..., 2^(m + 1) - 1
             if begins_anew(after):
                 since, rounds = np.zeros_like(since), after + 1
-        eta = math.sqrt(8 * math.log(len(since)) / rounds) / float(self.loss_range)
+        eta = math.sqrt(8 * math.log(len(since)) / rounds) / float(self.value_range)
         weights = np.exp(-eta * (since - since.min()))
         return {
             "weights_": weights / weights.sum(),
@@ -151,8 +151,8 @@ class Hedge(OnlineLearner):
             regret = hedge_regret_bound(n, self.horizon)
         else:
             regret = doubling_trick_regret(hedge_regret_bound(n, 1), rounds)
-        scaled = float(self.loss_range) * regret
-        return regret if self.loss_range == 1 else math.nextafter(scaled, math.inf)
+        scaled = float(self.value_range) * regret
+        return regret if self.value_range == 1 else math.nextafter(scaled, math.inf)
 
     def _best_loss(self, state, points, targets):
         return float(state["expert_losses_"].min())

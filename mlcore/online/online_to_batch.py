@@ -164,7 +164,7 @@ class OnlineToBatch(Model):
         self._check_fitted()
         return self.hypothesis_.predict(X)
 
-    def risk_bound(self, delta: float | None = None, loss_range: float | None = None) -> float:
+    def risk_bound(self, delta: float | None = None, value_range: float | None = None) -> float:
         """Bound the risk of `hypothesis_`, if the examples were independent and of one source.
 
         Parameters
@@ -172,7 +172,7 @@ class OnlineToBatch(Model):
         delta : float in (0, 1), optional
             Probability that the bound fails, by default the parameter `delta`; with "suffix" not
             less than it.
-        loss_range : float, optional
+        value_range : float, optional
             Largest possible loss, for losses of numbers.
 
         Returns
@@ -184,18 +184,20 @@ class OnlineToBatch(Model):
         Raises
         ------
         ValueError
-            For arguments out of range, and losses above `loss_range`.
+            For arguments out of range, and losses above `value_range`.
         """
         self._check_fitted()
         delta, T = as_delta(self.delta if delta is None else delta), self.n_rounds_
         if isinstance(self.hypothesis_, OnlineGradientDescent):
-            most = as_positive(loss_range, "loss_range")
+            most = as_positive(value_range, "value_range")
             if self.losses_.max() > most:
-                refuse("loss_range", loss_range, f"at least {self.losses_.max():.6g}, a loss seen")
+                refuse(
+                    "value_range", value_range, f"at least {self.losses_.max():.6g}, a loss seen"
+                )
             mean = math.fsum(self.losses_) / T
             return mean + most * hoeffding_epsilon(T, delta, two_sided=False)
-        if loss_range is not None:
-            refuse("loss_range", loss_range, "None: mistakes have a loss of 1")
+        if value_range is not None:
+            refuse("value_range", value_range, "None: mistakes have a loss of 1")
         mistakes = int(self.losses_.sum())
         if self.selection != "suffix":
             return online_to_batch_bound(mistakes, T, delta, method="kl")

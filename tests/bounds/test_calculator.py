@@ -15,22 +15,25 @@ from mlcore.bounds import certify, hoeffding_epsilon, sauer_bound, vc_deviation
 # For every calculator, values of every argument that may be an array; `_` for fixed ones.
 M, DELTA, RATE = [9, 40, 1000], [0.01, 0.5], [0.0, 0.125, 1.0]
 CALLS = {
-    "bennett_delta": {"epsilon": [0.1, 2.0], "m": M, "variance": [0.0, 0.1], "b": [1, 2.5]},
+    "bennett_delta": {"epsilon": [0.1, 2.0], "m": M, "variance": [0.0, 0.1],
+        "value_range": [1, 2.5]},
     "bernoulli_confidence_sequence": {"k": [0, 3, 9], "m": M, "delta": DELTA},
-    "bernstein_delta": {"epsilon": [0.1, 2.0], "m": M, "variance": [0.0, 0.1], "b": [1, 2.5]},
-    "bernstein_epsilon": {"m": M, "delta": DELTA, "variance": [0.0, 0.1], "b": [1, 2.5]},
-    "bernstein_sample_size": {"epsilon": [0.1, 2], "delta": DELTA, "variance": [0, 0.1], "b": [1]},
+    "bernstein_delta": {"epsilon": [0.1, 2.0], "m": M, "variance": [0.0, 0.1],
+        "value_range": [1, 2.5]},
+    "bernstein_epsilon": {"m": M, "delta": DELTA, "variance": [0.0, 0.1], "value_range": [1, 2.5]},
+    "bernstein_sample_size": {"epsilon": [0.1, 2], "delta": DELTA, "variance": [0, 0.1],
+        "value_range": [1]},
     "binomial_tail": {"k": [0, 3, 9], "m": M, "p": RATE},
     "binomial_tail_inversion": {"k": [0, 3, 9], "m": M, "delta": DELTA},
     "binomial_tail_inversion_lower": {"k": [0, 3, 9], "m": M, "delta": DELTA},
-    "boosting_margin_bound": {"margin_error": RATE, "m": M, "delta": DELTA, "d": [2, 20],
+    "boosting_margin_bound": {"margin_error": RATE, "m": M, "delta": DELTA, "vc_dimension": [2, 20],
                               "rho": [0.5, 1.0]},
     "chernoff_delta": {"t": [0.25, 0.5], "mu": [1.0, 30.0], "_": {"tail": "lower"}},
     "chernoff_deviation": {"mu": [1.0, 30.0], "delta": DELTA, "_": {"tail": "upper"}},
     "clopper_pearson": {"k": [0, 3, 9], "m": M, "delta": DELTA},
     "conjunction_sample_size": {"n_variables": [1, 30], "epsilon": [0.1, 0.3], "delta": DELTA},
     "dkw_epsilon": {"m": M, "delta": DELTA},
-    "double_sampling_delta": {"m": M, "d": [1, 3], "epsilon": [0.1, 0.9]},
+    "double_sampling_delta": {"m": M, "vc_dimension": [1, 3], "epsilon": [0.1, 0.9]},
     "doubling_trick_regret": {"alpha": [0.5, 2.0], "T": M},
     "empirical_bernstein_epsilon": {"m": M, "delta": DELTA, "sample_variance": [0, 0.1],
                                     "value_range": [1.0, 2.0]},
@@ -59,7 +62,7 @@ CALLS = {
     "littlestone_regret_bound": {"ldim": [0, 3], "T": M, "n_hypotheses": [1, 9]},
     "log_binomial_tail": {"k": [0, 3, 9], "m": M, "p": RATE},
     "log_class_size": {"n": [3, 9], "k": [1, 2], "_": {"name": "k_cnf"}},
-    "log_sauer_bound": {"m": [0, 9, 40], "d": [0, 3, 50]},
+    "log_sauer_bound": {"m": [0, 9, 40], "vc_dimension": [0, 3, 50]},
     "margin_vc_dimension": {"radius": [1.0, 2.0], "margin": [0.1, 3.0], "n_features": [1, 50]},
     "massart_bound": {"n_vectors": [1, 9], "m": M, "radius": [0.5, 2.0]},
     "maurer_xi": {"m": [1, 9, 1000]},
@@ -90,21 +93,21 @@ CALLS = {
                                 "_": {"uniform": True}},
     "radius_margin_loo_bound": {"radius": [1.0, 2.0], "margin": [0.1, 3.0], "m": M},
     "rectangle_sample_size": {"epsilon": [0.1, 0.5], "delta": DELTA, "dim": [1, 2, 7]},
-    "sample_compression_bound": {"k": [0, 3, 8], "m": M, "delta": DELTA, "errors": [0, 1],
+    "sample_compression_bound": {"size": [0, 3, 8], "m": M, "delta": DELTA, "k": [0, 1],
                                  "log_messages": [0.0, 1.0]},
-    "sauer_bound": {"m": [0, 9, 40], "d": [0, 3, 50]},
+    "sauer_bound": {"m": [0, 9, 40], "vc_dimension": [0, 3, 50]},
     "stability_bound": {"risk": RATE, "beta": [0.0, 0.1], "m": M, "delta": DELTA,
-                        "loss_bound": [1.0, 2.0]},
+                        "value_range": [1.0, 2.0]},
     "support_vector_loo_bound": {"n_sv": [0, 3, 9], "m": M},
-    "test_set_sample_size": {"epsilon": [0.1, 0.5], "delta": DELTA, "errors": [0, 1, 4]},
-    "vc_deviation": {"m": M, "d": [1, 3], "delta": DELTA, "_": {"method": "parrondo"}},
-    "vc_dimension_upper_bound": {"d": [1, 3], "k": [1, 2], "_": {"name": "union"}},
-    "vc_error_bound": {"k": [0, 3, 9], "m": M, "d": [1, 3], "delta": DELTA},
-    "vc_sample_size": {"d": [1, 3], "epsilon": [0.1, 0.5], "delta": DELTA},
-    "vc_sample_size_lower": {"d": [1, 3], "epsilon": [0.1, 0.3], "delta": [0.01, 0.1]},
+    "test_set_sample_size": {"epsilon": [0.1, 0.5], "delta": DELTA, "k": [0, 1, 4]},
+    "vc_deviation": {"m": M, "vc_dimension": [1, 3], "delta": DELTA, "_": {"method": "parrondo"}},
+    "vc_dimension_upper_bound": {"vc_dimension": [1, 3], "k": [1, 2], "_": {"name": "union"}},
+    "vc_error_bound": {"k": [0, 3, 9], "m": M, "vc_dimension": [1, 3], "delta": DELTA},
+    "vc_sample_size": {"vc_dimension": [1, 3], "epsilon": [0.1, 0.5], "delta": DELTA},
+    "vc_sample_size_lower": {"vc_dimension": [1, 3], "epsilon": [0.1, 0.3], "delta": [0.01, 0.1]},
     "weighted_majority_mistake_bound": {"n_experts": [1, 9], "best_mistakes": [0, 9],
                                         "beta": [0.25, 0.5]},
-    "winnow_mistake_bound": {"k": [1, 3], "n": M},
+    "winnow_mistake_bound": {"n_relevant": [1, 3], "n": M},
 }  # fmt: skip
 OF_ONE_OBJECT = {  # a table, a classifier, two distributions, the points of one sample
     "categorical_kl",
@@ -283,3 +286,11 @@ def test_arguments_come_in_one_order():
         assert order == sorted(order), name
         for first, second in itertools.combinations(words, 2):
             assert (first, second) != ("delta", "epsilon"), name
+
+
+def test_the_vc_dimension_is_also_called_d():
+    assert vc_deviation(40, d=3, delta=0.1, method="vc") == vc_deviation(40, 3, 0.1, method="vc")
+    assert sauer_bound([3, 80], d=2).tolist() == sauer_bound([3, 80], 2).tolist()
+    for twice in (lambda: sauer_bound(9, 2, d=2), lambda: sauer_bound(9, vc_dimension=2, d=2)):
+        with pytest.raises(TypeError):
+            twice()

@@ -290,18 +290,18 @@ def test_an_unpaid_choice_is_named():
     assert certify(Constant(), *counted(3, 9), simultaneous=False).simultaneous  # one family
 
 
-@pytest.mark.parametrize("loss_range", [(0.0, 1.0), (-1.0, 3.0)])
-def test_losses_of_a_regression(loss_range):
+@pytest.mark.parametrize("value_range", [(0.0, 1.0), (-1.0, 3.0)])
+def test_losses_of_a_regression(value_range):
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, size=(400, 2))
     y = X @ [1.0, -1.0] + 0.1 * rng.normal(size=400)
     machine = Ridge().fit(X[:200], y[:200])
-    low, high = loss_range
+    low, high = value_range
 
     def loss(y, predicted):
         return low + (high - low) * np.minimum(1, np.abs(y - predicted))
 
-    certificate = certify(machine, X[200:], y[200:], loss=loss, loss_range=loss_range)
+    certificate = certify(machine, X[200:], y[200:], loss=loss, value_range=value_range)
     losses = np.minimum(1, np.abs(y[200:] - machine.predict(X[200:])))
     found = named(certificate)
     expected = hoeffding_bentkus_bound(losses.mean(), 200, 0.025)
@@ -396,9 +396,9 @@ def test_training_examples_are_refused_as_fresh_ones():
         ({"role": "train", "y_train": [0]}, "y_train"),
         ({"y_train": [0]}, "y_train"),
         ({"role": "train", "loss": abs}, "loss"),
-        ({"loss_range": (0, 1)}, "loss_range"),
-        ({"loss": lambda y, p: p, "loss_range": (1, 0)}, "loss_range"),
-        ({"loss": lambda y, p: p, "loss_range": 1}, "loss_range"),
+        ({"value_range": (0, 1)}, "value_range"),
+        ({"loss": lambda y, p: p, "value_range": (1, 0)}, "value_range"),
+        ({"loss": lambda y, p: p, "value_range": 1}, "value_range"),
         ({"loss": lambda y, p: p + 5}, "loss=6.0"),
         ({"loss": lambda y, p: 0.5}, "loss"),
         ({"loss": lambda y, p: p, "target": 0.1}, "target"),
@@ -454,6 +454,6 @@ def test_what_says_nothing_is_flagged():
     bound = Bound("b", 1.0, 0.1, "upper", "test", {}, (), "")
     assert bound.vacuous and bound.trivial
     assert Bound("b", 0.0, 0.1, "lower", "test", {}, (), "").vacuous
-    assert Bound("b", 3.0, 0.1, "upper", "test", {"loss_range": (0.0, 3.0)}, (), "").vacuous
-    assert not Bound("b", 0.6, 0.1, "upper", "test", {"loss_range": (0.0, 3.0)}, (), "").trivial
+    assert Bound("b", 3.0, 0.1, "upper", "test", {"value_range": (0.0, 3.0)}, (), "").vacuous
+    assert not Bound("b", 0.6, 0.1, "upper", "test", {"value_range": (0.0, 3.0)}, (), "").trivial
     assert "vacuous" in str(certify(Constant(), *counted(9, 9)))

@@ -288,7 +288,7 @@ def test_a_searched_machine_compresses_at_its_share_of_delta():
         outside = np.delete(np.arange(len(X)), machine.support_)
         errors = int((machine.predict(X[outside]) != Y[outside]).sum())
         k = len(machine.support_)
-        plain = sample_compression_bound(k, len(X), bound.delta, errors=errors)
+        plain = sample_compression_bound(k, len(X), bound.delta, k=errors)
         assert bound.value == plain and 0.05 / 18 >= bound.delta > 0.05 / 18 * (1 - 1e-12)
 
 

@@ -84,9 +84,9 @@ FORMULAS = {  # name: (arguments, formula, function)
         lambda **given: bounds.rademacher_error_bound(**given, empirical=False),
     ),
     "stability": (
-        {"risk": RATE, "beta": SOME, "m": SIZE, "delta": DELTA, "loss_bound": st.floats(1, 9)},
-        lambda risk, beta, m, delta, loss_bound: min(
-            loss_bound, risk + beta + (2 * m * beta + loss_bound) * one_sided(delta, m)
+        {"risk": RATE, "beta": SOME, "m": SIZE, "delta": DELTA, "value_range": st.floats(1, 9)},
+        lambda risk, beta, m, delta, value_range: min(
+            value_range, risk + beta + (2 * m * beta + value_range) * one_sided(delta, m)
         ),
         bounds.stability_bound,
     ),
@@ -119,8 +119,8 @@ FORMULAS = {  # name: (arguments, formula, function)
         lambda **given: bounds.perceptron_mistake_bound(**given, tight=False),
     ),
     "winnow": (
-        {"n": st.integers(9, 10**18), "k": st.integers(1, 9)},
-        lambda n, k: 2 + 3 * k * (1 + log(n, 2)),
+        {"n": st.integers(9, 10**18), "n_relevant": st.integers(1, 9)},
+        lambda n, n_relevant: 2 + 3 * n_relevant * (1 + log(n, 2)),
         bounds.winnow_mistake_bound,
     ),
     "hedge": (
@@ -235,12 +235,14 @@ FORMULAS = {  # name: (arguments, formula, function)
         bounds.fat_shattering_margin_bound,
     ),
     "boosting": (
-        {"margin_error": RATE, "m": SIZE, "delta": DELTA, "d": SIZE, "rho": POSITIVE},
-        lambda margin_error, m, delta, d, rho: (
+        {"margin_error": RATE, "m": SIZE, "delta": DELTA, "vc_dimension": SIZE, "rho": POSITIVE},
+        lambda margin_error, m, delta, vc_dimension, rho: (
             mpf(1)
-            if m < d
+            if m < vc_dimension
             else clipped(
-                margin_error + 2 / rho * sqrt(2 * d * log(e * m / d) / m) + one_sided(delta, m)
+                margin_error
+                + 2 / rho * sqrt(2 * vc_dimension * log(e * m / vc_dimension) / m)
+                + one_sided(delta, m)
             )
         ),
         bounds.boosting_margin_bound,
@@ -312,7 +314,7 @@ def test_values_of_the_literature():
         bounds.pac_bayes_lambda_bound(0.1, 10.0, 1000, 0.05, lam=0.5): 0.179047352249613,
         bounds.pac_bayes_margin_bound([0.5] * 1000, 0.05, mu=3.0, gibbs=True): 0.1116413975253,
         bounds.sample_compression_bound(10, 1000, 0.05): 0.0624416162353685,
-        bounds.sample_compression_bound(10, 1000, 0.05, errors=3): 0.0730980459658174,
+        bounds.sample_compression_bound(10, 1000, 0.05, k=3): 0.0730980459658174,
         bounds.weighted_majority_mistake_bound(16, 10, 0.5): 33.7318917551449,
         bounds.hedge_regret_bound(16, 1000): 37.2329741105903,
         bounds.perceptron_mistake_bound(

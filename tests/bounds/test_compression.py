@@ -43,7 +43,7 @@ def test_without_errors_against_fifty_digits(mk, delta, log_messages):
 
 @pytest.mark.parametrize(("m", "k", "errors"), [(50, 3, 4), (1000, 10, 3), (10**6, 1000, 200)])
 def test_with_errors_the_tail_is_the_price(m, k, errors):
-    found = sample_compression_bound(k, m, 0.05, errors=errors, log_messages=2.0)
+    found = sample_compression_bound(k, m, 0.05, k=errors, log_messages=2.0)
     n = m - k
     with mpmath.workdps(50):
         allowed = mpmath.exp(-price(m, k, mpmath.mpf("0.05"), 2))
@@ -59,17 +59,17 @@ def test_with_errors_the_tail_is_the_price(m, k, errors):
 def test_it_goes_up_with_examples_errors_messages_and_confidence(mk, delta, errors):
     m, k = mk
     errors = min(errors, m - k)
-    found = sample_compression_bound(k, m, delta, errors=errors)
+    found = sample_compression_bound(k, m, delta, k=errors)
     assert binomial_tail_inversion(errors, m - k, delta) <= found if k < m else found == 1
     if k < m and errors < m - k:
-        assert found <= sample_compression_bound(k, m, delta, errors=errors + 1) * (1 + 1e-13)
-        assert found <= sample_compression_bound(k, m, delta, errors=errors, log_messages=1.0)
-        assert found <= sample_compression_bound(k, m, delta / 2, errors=errors) * (1 + 1e-13)
+        assert found <= sample_compression_bound(k, m, delta, k=errors + 1) * (1 + 1e-13)
+        assert found <= sample_compression_bound(k, m, delta, k=errors, log_messages=1.0)
+        assert found <= sample_compression_bound(k, m, delta / 2, k=errors) * (1 + 1e-13)
 
 
 def test_the_closed_form_is_for_no_errors():
-    with pytest.raises(ValueError, match="errors=1.*closed"):
-        sample_compression_bound(5, 100, 0.05, errors=1, method="closed")
-    with pytest.raises(ValueError, match="errors=96"):
-        sample_compression_bound(5, 100, 0.05, errors=96)
+    with pytest.raises(ValueError, match="k=1.*closed"):
+        sample_compression_bound(5, 100, 0.05, k=1, method="closed")
+    with pytest.raises(ValueError, match="k=96"):
+        sample_compression_bound(5, 100, 0.05, k=96)
     assert sample_compression_bound(10, 10, 0.05) == sample_compression_bound(1, 1, 0.05) == 1

@@ -82,7 +82,7 @@ CASES = {
     "vote": Case(
         2001,
         1e-90,
-        lambda error, m, delta: boosting_margin_bound(error, m, delta, d=1, rho=0.99),
+        lambda error, m, delta: boosting_margin_bound(error, m, delta, vc_dimension=1, rho=0.99),
     ),
 }
 

@@ -52,7 +52,7 @@ def test_values_of_the_literature():
     interval = 0.00657712616663899, 0.1602588737672
     assert_allclose(bernoulli_confidence_sequence(5, 100, 0.05), interval, rtol=1e-13)
     assert bounds.test_set_sample_size(0.05, 0.05) == 59
-    assert bounds.test_set_sample_size(0.05, 0.05, errors=2) == 124
+    assert bounds.test_set_sample_size(0.05, 0.05, k=2) == 124
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_exact_coverage(m, delta):
 @given(st.floats(-9, -0.01), DELTA, st.integers(0, 50))
 def test_the_sample_size_is_the_least(exponent, delta, errors):
     epsilon = 10**exponent
-    m = bounds.test_set_sample_size(epsilon, delta, errors=errors)
+    m = bounds.test_set_sample_size(epsilon, delta, k=errors)
     assert m > errors
     assert binomial_tail(errors, m, epsilon) <= delta * (1 + 1e-12)
     if m < 2**53 and m - 1 > errors:
@@ -169,7 +169,7 @@ def test_the_sample_size_is_the_least(exponent, delta, errors):
 def test_sample_sizes_at_ties_are_decided_exactly():
     assert bounds.test_set_sample_size(0.75, 0.0625) == 2
     for errors in range(8):  # P(Bin(2 e + 1, 1/2) <= e) = 1/2
-        assert bounds.test_set_sample_size(0.5, 0.5, errors=errors) == 2 * errors + 1
+        assert bounds.test_set_sample_size(0.5, 0.5, k=errors) == 2 * errors + 1
     assert bounds.test_set_sample_size(1e-9, 1e-300) == 690775527553
 
 

@@ -48,7 +48,7 @@ def test_mistakes_and_their_epochs_tell_a_perceptron(form, shuffle):
         nats = sum(math.log((k + 1) * math.comb(k, t)) for t in trace) + math.log(3 * 4)
     rest = np.setdiff1d(np.arange(300), model.support_)
     errors = int((model.predict(X[rest]) != y[rest]).sum())
-    expected = sample_compression_bound(k, 300, 0.05, errors=errors, log_messages=nats)
+    expected = sample_compression_bound(k, 300, 0.05, k=errors, log_messages=nats)
     assert bound.value == pytest.approx(expected, rel=1e-9) and bound.value >= expected
     assert bound.inputs == {
         "m": 300, "n_mistaken": k, "mistakes": sum(trace), "errors_on_the_rest": errors,

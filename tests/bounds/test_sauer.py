@@ -63,7 +63,7 @@ def test_the_polynomial_form_is_above(m, d):
             assert exact <= poly <= exact * (1 + mpmath.mpf("4e-16"))
         assert log_sauer_bound(m, d) <= poly * (1 + 1e-13)
     else:
-        with pytest.raises(ValueError, match="d="):
+        with pytest.raises(ValueError, match="vc_dimension="):
             log_sauer_bound(m, d, method="poly")
 
 

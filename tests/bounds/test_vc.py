@@ -82,7 +82,7 @@ def test_error_bounds_to_the_last_digit(m, k, d, delta):
         found = vc_error_bound(0, m, d, delta, method="double_sampling")
         assert double <= found <= double * (1 + mpmath.mpf(2) ** -51)
         if found < 1:  # at its own epsilon the failure probability is delta
-            assert_allclose(double_sampling_delta(m, d, found), delta, rtol=1e-11)
+            assert_allclose(double_sampling_delta(found, m, d), delta, rtol=1e-11)
     for method in METHODS:
         plain = k / m + vc_deviation(m, d, delta, method=method)
         assert_allclose(vc_error_bound(k, m, d, delta, method=method), min(plain, 1), rtol=1e-14)

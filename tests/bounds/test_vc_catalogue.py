@@ -73,12 +73,15 @@ def test_classes_over_the_cube_by_trying():
 
 
 def test_upper_bounds_are_what_their_inequalities_say():
-    assert vc_dimension_upper_bound("intersection", d=3, k=2) == math.floor(12 * math.log2(6))
-    assert vc_dimension_upper_bound("union", d=5, k=1) == math.floor(10 * math.log2(3))
+    two = vc_dimension_upper_bound("intersection", vc_dimension=3, k=2)
+    assert (
+        two == vc_dimension_upper_bound("intersection", d=3, k=2) == math.floor(12 * math.log2(6))
+    )
+    assert vc_dimension_upper_bound("union", vc_dimension=5, k=1) == math.floor(10 * math.log2(3))
     found = vc_dimension_upper_bound("threshold_network", n_weights=100, n_units=11)
     assert found == math.floor(200 * math.log2(math.e * 11))
     for d, T in ((3, 3), (3, 50), (10, 7)):
-        found = vc_dimension_upper_bound("boosting", d=d, T=T)
+        found = vc_dimension_upper_bound("boosting", vc_dimension=d, T=T)
         assert found < T * (d + 1) * (3 * math.log(T * (d + 1)) + 2)
         assert growth_of_votes(found, d, T) >= 2**found
         assert growth_of_votes(found + 1, d, T) < 2 ** (found + 1)
@@ -115,7 +118,12 @@ def test_a_stump_is_a_tree_with_one_split():
         (known_vc_dimension, "thresholds", {"n": 3}, "params=.*none"),
         (known_vc_dimension, "halfspaces", {"n": 2.5}, "n=2.5 must be an integer >= 1"),
         (known_vc_dimension, "convex_polygons", {"k": 2}, "k=2 must be an integer >= 3"),
-        (vc_dimension_upper_bound, "boosting", {"d": 2, "T": 5}, "d=2 must be an integer >= 3"),
+        (
+            vc_dimension_upper_bound,
+            "boosting",
+            {"vc_dimension": 2, "T": 5},
+            "vc_dimension=2 must be an integer >= 3",
+        ),
         (
             vc_dimension_upper_bound,
             "threshold_network",

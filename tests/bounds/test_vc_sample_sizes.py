@@ -82,8 +82,8 @@ def test_closed_forms(d, epsilon, delta):
 def test_the_defaults_and_their_order(d, epsilon, delta):
     double = vc_sample_size(d, epsilon, delta)
     assert double <= vc_sample_size(d, epsilon, delta, method="anthony_biggs")
-    assert double_sampling_delta(double, d, epsilon) <= delta
-    assert double_sampling_delta(double - 1, d, epsilon) > delta
+    assert double_sampling_delta(epsilon, double, d) <= delta
+    assert double_sampling_delta(epsilon, double - 1, d) > delta
     uniform = vc_sample_size(d, epsilon, delta, setting="uniform")
     assert uniform == vc_sample_size(d, epsilon, delta, setting="uniform", method="vc")
     agnostic = vc_sample_size(d, epsilon, delta, setting="agnostic")
@@ -118,7 +118,7 @@ def test_lower_bounds():
     [
         ((3, 0.1, 0.25), {"method": "uml"}, "delta=0.25 must be a finite number > 0 and < 0.25"),
         ((3, 1.0, 0.05), {}, "epsilon=1.0"),
-        ((0, 0.1, 0.05), {}, "d=0 must be an integer >= 1"),
+        ((0, 0.1, 0.05), {}, "vc_dimension=0 must be an integer >= 1"),
         ((3, 0.1, 0.05), {"method": "devroye"}, "method='devroye' must be one of 'double_sampl"),
         ((3, 0.1, 0.05), {"setting": "pac"}, "setting='pac' must be one of 'realizable'"),
     ],

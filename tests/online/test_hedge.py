@@ -50,7 +50,7 @@ def test_no_sequence_of_losses_0_and_1_passes_the_bound(n, rounds, known):
 @settings(max_examples=30)
 def test_weights_are_exponential_in_the_losses(losses, unit):
     T, n = losses.shape
-    learner = Hedge(n, horizon=T, loss_range=unit)
+    learner = Hedge(n, horizon=T, value_range=unit)
     eta = math.sqrt(8 * math.log(n) / T) / unit
     given, loss = losses * unit, 0.0
     for t, row in enumerate(given):
@@ -96,7 +96,7 @@ def test_rounds_together_are_rounds_one_by_one(tmp_path):
 
 @pytest.mark.parametrize("begun", [False, True])
 def test_refused_rounds_change_nothing(begun):
-    learner = Hedge(2, loss_range=3.0)
+    learner = Hedge(2, value_range=3.0)
     if begun:
         learner.update(None, [1.0, 3.0])
     before = pickle.dumps(learner)
@@ -116,7 +116,7 @@ def test_wrong_parameters_are_named():
     for name, values in {
         "n_experts": (0, 1.5, "3", None, True),
         "horizon": (0, -1, 1.5, "3", True),
-        "loss_range": (0, -1.0, math.nan, math.inf, "1", None, True),
+        "value_range": (0, -1.0, math.nan, math.inf, "1", None, True),
     }.items():
         for value in values:
             with pytest.raises(ValueError, match=f"^{name}="):

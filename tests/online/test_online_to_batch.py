@@ -96,13 +96,13 @@ def test_the_mean_vector_of_convex_losses():
     fresh = rng.uniform(-1, 1, size=(4000, 2)) / math.sqrt(2)
     truth = np.where(fresh @ [1.0, -1.0] > 0, 1, -1)
     risk = np.maximum(0, 1 - truth * model.predict(fresh)).mean()
-    bound = model.risk_bound(0.05, loss_range=6.0)
+    bound = model.risk_bound(0.05, value_range=6.0)
     assert (
         risk <= bound == pytest.approx(alone.loss_ / 400 + 6 * math.sqrt(math.log(1 / 0.05) / 800))
     )
     for wrong in (None, 0.0, 0.5, "1"):
-        with pytest.raises(ValueError, match="^loss_range="):
-            model.risk_bound(0.05, loss_range=wrong)
+        with pytest.raises(ValueError, match="^value_range="):
+            model.risk_bound(0.05, value_range=wrong)
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])

@@ -58,13 +58,13 @@ class Bound:
     @property
     def vacuous(self) -> bool:
         """True for a bound without information, at the end of the range of errors or losses."""
-        low, high = self.inputs.get("loss_range", (0.0, 1.0))
+        low, high = self.inputs.get("value_range", (0.0, 1.0))
         return self.value <= low if self.kind == "lower" else self.value >= high
 
     @property
     def trivial(self) -> bool:
         """True for an upper bound of 1/2 or more on an error rate, that of a fair coin."""
-        return self.kind != "lower" and "loss_range" not in self.inputs and self.value >= 0.5
+        return self.kind != "lower" and "value_range" not in self.inputs and self.value >= 0.5
 
     def __float__(self) -> float:
         return float(self.value)
@@ -87,7 +87,7 @@ class Certificate:
     simultaneous : bool
         True if all upper bounds, and so the smallest, hold together at confidence 1 - delta.
     inputs : mapping
-        Counts: "k" errors on "m" examples, or the "mean_loss", its "loss_range" and "m".
+        Counts: "k" errors on "m" examples, or the "mean_loss", its "value_range" and "m".
     bounds : tuple of Bound
         Upper bounds, smallest first.
     interval : tuple of two Bound, or None
@@ -206,12 +206,12 @@ class Certificate:
 def _least_sample(target, delta, rate):
     """Return the least m at which ceil(rate m) errors have a binomial bound of at most `target`.
 
-    With k errors the least m is M(k) = test_set_sample_size(target, delta, errors=k), so the result
+    With k errors the least m is M(k) = test_set_sample_size(target, delta, k=k), so the result
     is M(k) for the first k with M(k) rate <= k. M(k) / k falls, but for the rounding of M.
     """
 
     def size(k):
-        return test_set_sample_size(target, delta, errors=k)
+        return test_set_sample_size(target, delta, k=k)
 
     if rate == 0:
         return size(0)

@@ -49,7 +49,7 @@ def certify(
     target: float | None = None,
     simultaneous: bool = True,
     loss: Callable[[Any, Any], Any] | None = None,
-    loss_range: tuple[float, float] | None = None,
+    value_range: tuple[float, float] | None = None,
 ) -> Certificate:
     r"""Bound the true error of a classifier by every theorem that applies to it.
 
@@ -103,7 +103,7 @@ def certify(
     loss : callable, optional
         ``loss(y, prediction)``, a loss of each example, in place of counting errors; then the
         bounds are Hoeffding and Bentkus's and the empirical Bernstein bound. For fresh examples.
-    loss_range : (float, float), default=(0, 1)
+    value_range : (float, float), default=(0, 1)
         Least and largest possible loss; with `loss` only.
 
     Returns
@@ -144,7 +144,7 @@ def certify(
     if target is not None:
         target = as_real(target, "target", above=0, below=1)
     simultaneous = as_bool(simultaneous, "simultaneous")
-    loss_range = _loss_range(loss, loss_range, role, target)
+    value_range = _value_range(loss, value_range, role, target)
     classifier = as_classifier(estimator, "estimator", scored=loss is not None)
     model, n_searched = searched(classifier.model)
     counted = n_candidates is None or n_candidates >= n_searched
@@ -182,8 +182,8 @@ def certify(
         classes = rates_of_classes(y, predicted, budget)
         bounds, interval = _of_errors(inputs, role, family_delta, budget)
     else:
-        losses = _losses(loss, y, predicted, loss_range)
-        inputs = {"mean_loss": math.fsum(losses) / len(y), "m": len(y), "loss_range": loss_range}
+        losses = _losses(loss, y, predicted, value_range)
+        inputs = {"mean_loss": math.fsum(losses) / len(y), "m": len(y), "value_range": value_range}
         bounds, interval = _of_losses(losses, inputs, role, family_delta, budget)
     for name, family in chosen.items():
         found = family(data, family_delta)
@@ -237,7 +237,7 @@ def _of_errors(inputs, role, delta, budget):
 
 def _of_losses(losses, inputs, role, delta, budget):
     """Return two bounds on the expected loss, neither always smaller, and a two-sided interval."""
-    m, (low, high) = len(losses), inputs["loss_range"]
+    m, (low, high) = len(losses), inputs["value_range"]
     mean, length = inputs["mean_loss"], high - low
     scaled = min(1.0, max(0.0, (mean - low) / length))
     complement = min(1.0, max(0.0, (high - mean) / length))
@@ -270,10 +270,10 @@ def _of_losses(losses, inputs, role, delta, budget):
     return bounds, (lower, upper(half))
 
 
-def _loss_range(loss, loss_range, role, target):
+def _value_range(loss, value_range, role, target):
     if loss is None:
-        if loss_range is not None:
-            refuse("loss_range", loss_range, "None without a loss")
+        if value_range is not None:
+            refuse("value_range", value_range, "None without a loss")
         return None
     if not callable(loss):
         refuse("loss", loss, "a function of y and the predictions")
@@ -281,27 +281,27 @@ def _loss_range(loss, loss_range, role, target):
         refuse("loss", loss, 'None for role="train": bounds for losses are for fresh examples')
     if target is not None:
         refuse("target", target, "None with a loss: it counts errors")
-    if loss_range is None:
+    if value_range is None:
         return 0.0, 1.0
     allowed = "two finite numbers, the first below the second"
-    if not isinstance(loss_range, (tuple, list)) or len(loss_range) != 2:
-        refuse("loss_range", loss_range, allowed)
-    low, high = (as_real(end, "loss_range") for end in loss_range)
+    if not isinstance(value_range, (tuple, list)) or len(value_range) != 2:
+        refuse("value_range", value_range, allowed)
+    low, high = (as_real(end, "value_range") for end in value_range)
     if not low < high or math.isinf(high - low):
-        refuse("loss_range", loss_range, allowed)
+        refuse("value_range", value_range, allowed)
     return low, high
 
 
-def _losses(loss, y, predicted, loss_range):
+def _losses(loss, y, predicted, value_range):
     losses = np.asarray(loss(y, predicted))
-    low, high = loss_range
+    low, high = value_range
     if losses.shape != y.shape or losses.dtype.kind not in "biuf":
         refuse("loss", loss, f"a function that returns {len(y)} numbers")
     losses = losses.astype(np.float64)
     outside = ~((losses >= low) & (losses <= high))
     if outside.any():
         value = float(losses[outside][0])
-        refuse("loss", value, f"in [{low:g}, {high:g}] for every example; loss_range says it is")
+        refuse("loss", value, f"in [{low:g}, {high:g}] for every example; value_range says it is")
     return losses
 
 

@@ -58,7 +58,7 @@ def mistake_compression(data: Any, delta: float, counted: bool) -> Bound | str:
     ]
     return Bound(
         "mistake compression bound",
-        sample_compression_bound(k, m, delta, errors=errors, log_messages=nats),
+        sample_compression_bound(k, m, delta, k=errors, log_messages=nats),
         delta,
         "upper",
         "train",

@@ -171,7 +171,7 @@ def _compression(data, delta):
         assumptions.append(f"Of these, what came from the data is told in {bits} bits, paid for.")
     return Bound(
         "sample compression bound",
-        sample_compression_bound(k, len(rest), delta, errors=errors, log_messages=log_messages),
+        sample_compression_bound(k, len(rest), delta, k=errors, log_messages=log_messages),
         delta,
         "upper",
         "train",
@@ -268,7 +268,7 @@ def _relative(data, delta):
         delta,
         "upper",
         "train",
-        {**counts, "d": d},
+        {**counts, "vc_dimension": d},
         (assumption,),
         "Vapnik, Statistical Learning Theory, 1998, (4.41); Anthony, Shawe-Taylor, 1993.",
     )
@@ -285,7 +285,7 @@ def _double_sampling(data, delta):
         delta,
         "upper",
         "train",
-        {**counts, "d": d},
+        {**counts, "vc_dimension": d},
         (assumption, "There is no training error."),
         "Blumer, Ehrenfeucht, Haussler, Warmuth, 1989.",
     )

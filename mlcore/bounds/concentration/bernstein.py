@@ -123,9 +123,9 @@ def chernoff_deviation(mu: Any, delta: Any, *, tail: str, form: str = "exact") -
         return up(_bennett_root(c, simple) if tail == "upper" else -_bennett_root(c, -simple))
 
 
-@calculator("m", "delta", "variance", "b", elementwise=True)
+@calculator("m", "delta", "variance", "value_range", elementwise=True)
 def bernstein_epsilon(
-    m: Any, delta: Any, variance: Any, b: Any = 1.0, *, two_sided: bool = False
+    m: Any, delta: Any, variance: Any, value_range: Any = 1.0, *, two_sided: bool = False
 ) -> Any:
     r"""Deviation of an average from its expectation, by Bernstein's inequality.
 
@@ -142,8 +142,8 @@ def bernstein_epsilon(
         Probability that the bound fails.
     variance : float at least 0, or array
         True variance, or an upper bound known beforehand.
-    b : float above 0, or array, default=1.0
-        Bound on X - E X, and on its absolute value if two-sided.
+    value_range : float above 0, or array, default=1.0
+        b, a bound on X - E X, and on its absolute value if two-sided.
     two_sided : bool, default=False
         True for deviations in both directions.
 
@@ -163,7 +163,7 @@ def bernstein_epsilon(
     0.008803178782
     """
     m, delta = as_count(m, "m", at_least=1), as_delta(delta)
-    variance, b = _variance(variance), as_positive(b, "b")
+    variance, b = _variance(variance), as_positive(value_range, "value_range")
     sides = 2 if as_bool(two_sided, "two_sided") else 1
     with working_digits():
         total = log(sides) - log(delta)
@@ -171,8 +171,8 @@ def bernstein_epsilon(
         return up(a + (a * a + 2 * exact(variance) * total / m).sqrt())
 
 
-@calculator("epsilon", "m", "variance", "b", elementwise=True)
-def bernstein_delta(epsilon: Any, m: Any, variance: Any, b: Any = 1.0) -> Any:
+@calculator("epsilon", "m", "variance", "value_range", elementwise=True)
+def bernstein_delta(epsilon: Any, m: Any, variance: Any, value_range: Any = 1.0) -> Any:
     r"""Probability that an average exceeds its expectation by `epsilon`, by Bernstein's inequality.
 
     At most :math:`\exp(-m \epsilon^2 / (2 (\sigma^2 + b \epsilon / 3)))` for m independent
@@ -184,8 +184,8 @@ def bernstein_delta(epsilon: Any, m: Any, variance: Any, b: Any = 1.0) -> Any:
     m : int at least 1, or array
     variance : float at least 0, or array
         True variance, or an upper bound known beforehand.
-    b : float above 0, or array, default=1.0
-        Bound on X - E X.
+    value_range : float above 0, or array, default=1.0
+        b, a bound on X - E X.
 
     Returns
     -------
@@ -203,13 +203,13 @@ def bernstein_delta(epsilon: Any, m: Any, variance: Any, b: Any = 1.0) -> Any:
     6.144e-06
     """
     epsilon, m = as_positive(epsilon, "epsilon"), as_count(m, "m", at_least=1)
-    variance, b = _variance(variance), as_positive(b, "b")
+    variance, b = _variance(variance), as_positive(value_range, "value_range")
     with working_digits():
         return at_most_one(up((-m / _bernstein_scale(epsilon, variance, b)).exp()))
 
 
-@calculator("epsilon", "delta", "variance", "b", elementwise=True)
-def bernstein_sample_size(epsilon: Any, delta: Any, variance: Any, b: Any = 1.0) -> Any:
+@calculator("epsilon", "delta", "variance", "value_range", elementwise=True)
+def bernstein_sample_size(epsilon: Any, delta: Any, variance: Any, value_range: Any = 1.0) -> Any:
     r"""Number of variables whose average is within `epsilon`, by Bernstein's inequality.
 
     The least m at which `bernstein_delta` is at most `delta`:
@@ -222,8 +222,8 @@ def bernstein_sample_size(epsilon: Any, delta: Any, variance: Any, b: Any = 1.0)
         Probability that the bound fails.
     variance : float at least 0, or array
         True variance, or an upper bound known beforehand.
-    b : float above 0, or array, default=1.0
-        Bound on X - E X.
+    value_range : float above 0, or array, default=1.0
+        b, a bound on X - E X.
 
     Returns
     -------
@@ -241,13 +241,13 @@ def bernstein_sample_size(epsilon: Any, delta: Any, variance: Any, b: Any = 1.0)
     250
     """
     epsilon, delta = as_positive(epsilon, "epsilon"), as_delta(delta)
-    variance, b = _variance(variance), as_positive(b, "b")
+    variance, b = _variance(variance), as_positive(value_range, "value_range")
     with working_digits():
         return at_least_one(ceiling(-log(delta) * _bernstein_scale(epsilon, variance, b)))
 
 
-@calculator("epsilon", "m", "variance", "b")
-def bennett_delta(epsilon: Any, m: Any, variance: Any, b: Any = 1.0) -> Any:
+@calculator("epsilon", "m", "variance", "value_range")
+def bennett_delta(epsilon: Any, m: Any, variance: Any, value_range: Any = 1.0) -> Any:
     r"""Probability that an average exceeds its expectation by `epsilon`, by Bennett's inequality.
 
     At most :math:`\exp(-(m \sigma^2 / b^2) ((1 + u) \ln(1 + u) - u))` with
@@ -260,8 +260,8 @@ def bennett_delta(epsilon: Any, m: Any, variance: Any, b: Any = 1.0) -> Any:
     m : int at least 1, or array
     variance : float at least 0, or array
         True variance, or an upper bound known beforehand.
-    b : float above 0, or array, default=1.0
-        Bound on X - E X.
+    value_range : float above 0, or array, default=1.0
+        b, a bound on X - E X.
 
     Returns
     -------
@@ -280,7 +280,7 @@ def bennett_delta(epsilon: Any, m: Any, variance: Any, b: Any = 1.0) -> Any:
     True
     """
     epsilon, m = as_positive(epsilon, "epsilon"), as_count(m, "m", at_least=1)
-    variance, b = _variance(variance), as_positive(b, "b")
+    variance, b = _variance(variance), as_positive(value_range, "value_range")
     if variance == 0:
         return 0.0
     with working_digits():

@@ -13,42 +13,42 @@ from mlcore.bounds.held_out import binomial_tail_inversion
 _ERROR = 1e-14  # bound of the relative error of the logarithm of a binomial coefficient
 
 
-@calculator("k", "m", "delta", "errors", "log_messages")
+@calculator("size", "m", "delta", "k", "log_messages")
 def sample_compression_bound(
-    k: Any,
+    size: Any,
     m: Any,
     delta: Any,
     *,
-    errors: Any = 0,
+    k: Any = 0,
     log_messages: Any = 0.0,
     method: str = "binomial",
 ) -> Any:
-    r"""Bound the error of a classifier that k of its m training examples determine.
+    r"""Bound the error of a classifier that a few of its m training examples determine.
 
-    A fixed rule rebuilds the classifier from k of the examples and, if need be, one of
-    :math:`e^{\text{log_messages}}` messages; it makes `errors` mistakes on the other m - k, which
+    A fixed rule rebuilds the classifier from s of the examples and, if need be, one of
+    :math:`e^{\text{log_messages}}` messages; it makes k errors on the other m - s, which
     are then as good as fresh. With probability at least :math:`1 - \delta` over i.i.d. examples,
-    its error is at most the binomial test-set bound on m - k examples at
+    its error is at most the binomial test-set bound on m - s examples at
 
-    .. math:: \frac{\delta}{m \binom m k e^{\text{log_messages}}},
+    .. math:: \frac{\delta}{m \binom m s e^{\text{log_messages}}},
 
-    by a union bound over the m sizes k = 0...m - 1, the subsets and the messages. Without errors
+    by a union bound over the m sizes s = 0...m - 1, the subsets and the messages. Without errors
     this is at most the closed form
-    :math:`(\ln \binom m k + \ln (m / \delta) + \text{log_messages}) / (m - k)`.
+    :math:`(\ln \binom m s + \ln (m / \delta) + \text{log_messages}) / (m - s)`.
 
-    For a support vector machine k is the number of all its support vectors, bounded ones included,
+    For a support vector machine s is the number of all its support vectors, bounded ones included,
     and there are no errors: trained on these alone it is the same machine, and on every other point
     y f(x) is at least 1. The machine must depend on the solution only: w is unique, and a
-    fixed rule must choose among optimal intercepts. For a condensed nearest-neighbour rule k is
+    fixed rule must choose among optimal intercepts. For a condensed nearest-neighbour rule s is
     the number of prototypes.
 
     Parameters
     ----------
-    k, m : int or array
-        0 <= k <= m.
+    size, m : int or array
+        s and m, 0 <= s <= m.
     delta : float in (0, 1), or array
-    errors : int or array, default=0
-        At most m - k.
+    k : int or array, default=0
+        Errors on the other examples, at most m - s.
     log_messages : float or array, default=0.0
         Natural logarithm of the number of messages; at least 0.
     method : {"binomial", "closed"}, default="binomial"
@@ -57,7 +57,7 @@ def sample_compression_bound(
     Returns
     -------
     bound : float or ndarray in [0, 1]
-        1 for k = m.
+        1 for s = m.
         An array where an argument is one; arrays broadcast.
 
     Raises
@@ -77,23 +77,25 @@ def sample_compression_bound(
     >>> from mlcore.bounds import sample_compression_bound
     >>> round(sample_compression_bound(10, 1000, 0.05), 6)
     0.062442
-    >>> round(sample_compression_bound(10, 1000, 0.05, errors=3), 6)
+    >>> round(sample_compression_bound(10, 1000, 0.05, k=3), 6)
     0.073098
     """
     m = as_count(m, "m", at_least=1)
-    k = as_count(k, "k", at_most=m)
+    size = as_count(size, "size", at_most=m)
     delta = as_delta(delta)
-    errors = as_count(errors, "errors", at_most=m - k)
+    k = as_count(k, "k", at_most=m - size)
     log_messages = as_real(log_messages, "log_messages", at_least=0)
     method = as_choice(method, "method", ("binomial", "closed"))
-    if method == "closed" and errors > 0:
-        refuse("errors", errors, 'zero with method="closed"')
-    if k == m:
+    if method == "closed" and k > 0:
+        refuse("k", k, 'zero with method="closed"')
+    if size == m:
         return 1.0
-    subsets = 0.0 if k == 0 else float(log_choose(np.float64(m), np.float64(k))) * (1 + _ERROR)
+    subsets = (
+        0.0 if size == 0 else float(log_choose(np.float64(m), np.float64(size))) * (1 + _ERROR)
+    )
     with working_digits():
         cost = exact(subsets) + log(m) - log(delta) + exact(log_messages)
         if method == "closed":
-            return min(1.0, up(cost / (m - k)))
+            return min(1.0, up(cost / (m - size)))
         cost = up(cost)
-    return binomial_tail_inversion(errors, m - k, None, log_delta=-cost)
+    return binomial_tail_inversion(k, m - size, None, log_delta=-cost)

@@ -308,8 +308,10 @@ def fat_shattering_margin_bound(
         return at_most_one(up(exact(error) + root))
 
 
-@calculator("margin_error", "m", "delta", "d", "rho")
-def boosting_margin_bound(margin_error: Any, m: Any, delta: Any, *, d: Any, rho: Any) -> Any:
+@calculator("margin_error", "m", "delta", "vc_dimension", "rho")
+def boosting_margin_bound(
+    margin_error: Any, m: Any, delta: Any, *, vc_dimension: Any, rho: Any
+) -> Any:
     r"""Bound the error of weighted votes by their margin errors.
 
     For all convex combinations of classifiers from a class of VC dimension d, i.i.d. examples and
@@ -326,8 +328,8 @@ def boosting_margin_bound(margin_error: Any, m: Any, delta: Any, *, d: Any, rho:
         Share of training points with :math:`y f(x) \le \rho`.
     m : int or array
     delta : float in (0, 1), or array
-    d : int or array
-        At least 1.
+    vc_dimension : int or array
+        d, also a name of it; at least 1.
     rho : float or array
 
     Returns
@@ -350,11 +352,12 @@ def boosting_margin_bound(margin_error: Any, m: Any, delta: Any, *, d: Any, rho:
     Examples
     --------
     >>> from mlcore.bounds import boosting_margin_bound
-    >>> round(boosting_margin_bound(0.05, 10**6, 0.05, d=2, rho=0.5), 6)
+    >>> round(boosting_margin_bound(0.05, 10**6, 0.05, vc_dimension=2, rho=0.5), 6)
     0.081288
     """
     error, m = as_rate(margin_error, "margin_error"), as_count(m, "m", at_least=1)
-    delta, d, rho = as_delta(delta), as_count(d, "d", at_least=1), as_positive(rho, "rho")
+    d = as_count(vc_dimension, "vc_dimension", at_least=1)
+    delta, rho = as_delta(delta), as_positive(rho, "rho")
     if m < d:
         return 1.0
     with working_digits():

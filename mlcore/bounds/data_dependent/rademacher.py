@@ -215,8 +215,8 @@ def rademacher_error_bound(
         return at_most_one(up(exact(risk) + exact(rademacher) + deviation))
 
 
-@calculator("risk", "beta", "m", "delta", "loss_bound")
-def stability_bound(risk: Any, beta: Any, m: Any, delta: Any, *, loss_bound: Any = 1.0) -> Any:
+@calculator("risk", "beta", "m", "delta", "value_range")
+def stability_bound(risk: Any, beta: Any, m: Any, delta: Any, *, value_range: Any = 1.0) -> Any:
     r"""Bound the risk of the hypothesis that a uniformly stable algorithm learns.
 
     If replacing one of the m i.i.d. samples never changes a loss by more than :math:`\beta`, and
@@ -231,18 +231,18 @@ def stability_bound(risk: Any, beta: Any, m: Any, delta: Any, *, loss_bound: Any
     Parameters
     ----------
     risk : float or array
-        Mean loss on the training samples, in [0, `loss_bound`].
+        Mean loss on the training samples, in [0, `value_range`].
     beta : float or array
         Stability; at least 0.
     m : int or array
     delta : float in (0, 1), or array
-    loss_bound : float or array, default=1.0
+    value_range : float or array, default=1.0
         M, the largest loss; none is negative.
 
     Returns
     -------
     bound : float or ndarray
-        At most `loss_bound`.
+        At most `value_range`.
         An array where an argument is one; arrays broadcast.
 
     Raises
@@ -261,17 +261,17 @@ def stability_bound(risk: Any, beta: Any, m: Any, delta: Any, *, loss_bound: Any
     >>> round(stability_bound(0.1, 0.001, 1000, 0.05), 6)
     0.217107
     """
-    loss_bound = as_positive(loss_bound, "loss_bound")
+    value_range = as_positive(value_range, "value_range")
     risk = as_real(risk, "risk", at_least=0)
-    if risk > loss_bound:
-        refuse("risk", risk, f"a number <= {loss_bound}, which is loss_bound")
+    if risk > value_range:
+        refuse("risk", risk, f"a number <= {value_range}, which is value_range")
     beta, m = as_real(beta, "beta", at_least=0), as_count(m, "m", at_least=1)
     delta = as_delta(delta)
     with working_digits():
         twice = 2 * exact(m)
-        change = twice * exact(beta) + exact(loss_bound)
+        change = twice * exact(beta) + exact(value_range)
         deviation = change * (-log(delta) / twice).sqrt()
-        return min(loss_bound, up(exact(risk) + exact(beta) + deviation))
+        return min(value_range, up(exact(risk) + exact(beta) + deviation))
 
 
 def empirical_rademacher(

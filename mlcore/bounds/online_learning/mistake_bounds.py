@@ -166,8 +166,8 @@ def perceptron_mistake_bound(
         return up(loss + a * loss.sqrt() + a * a)
 
 
-@calculator("k", "n", elementwise=True)
-def winnow_mistake_bound(k: Any, n: Any) -> Any:
+@calculator("n_relevant", "n", elementwise=True)
+def winnow_mistake_bound(n_relevant: Any, n: Any) -> Any:
     r"""Bound the mistakes of Winnow on disjunctions of k out of n variables.
 
     On labels given by such a disjunction, Winnow with threshold n and factor 2 makes at most
@@ -177,8 +177,8 @@ def winnow_mistake_bound(k: Any, n: Any) -> Any:
 
     Parameters
     ----------
-    k, n : int or array
-        1 <= k <= n.
+    n_relevant, n : int or array
+        k and n, 1 <= k <= n.
 
     Returns
     -------
@@ -202,6 +202,6 @@ def winnow_mistake_bound(k: Any, n: Any) -> Any:
     101.0
     """
     n = as_count(n, "n", at_least=1)
-    k = as_count(k, "k", at_least=1, at_most=n)
+    k = as_count(n_relevant, "n_relevant", at_least=1, at_most=n)
     with working_digits():
         return up(2 + 3 * k * (1 + log(n) / log(2)))

@@ -14,15 +14,16 @@ from mlcore.bounds.directed_rounding import exact, log, log1p, up, working_digit
 _ONE_BY_ONE = 2000  # terms that are added one by one, a microsecond each
 
 
-@calculator("m", "d")
-def sauer_bound(m: Any, d: Any) -> Any:
-    r"""Return the largest number of labellings of `m` points by a class of VC dimension `d`.
+@calculator("m", "vc_dimension")
+def sauer_bound(m: Any, vc_dimension: Any) -> Any:
+    r"""Return the largest number of labellings of `m` points by a class of VC dimension d.
 
     :math:`\Phi_d(m) = \sum_{i \le d} \binom{m}{i}`, exactly; :math:`2^m` if :math:`d \ge m`.
 
     Parameters
     ----------
-    m, d : int at least 0, or array
+    m, vc_dimension : int at least 0, or array
+        The latter is d, also a name of it.
 
     Returns
     -------
@@ -41,7 +42,7 @@ def sauer_bound(m: Any, d: Any) -> Any:
     >>> sauer_bound(20, 3)
     1351
     """
-    m, d = as_count(m, "m"), as_count(d, "d")
+    m, d = as_count(m, "m"), as_count(vc_dimension, "vc_dimension")
     if d >= m:
         return 2**m
     total = term = 1
@@ -51,13 +52,14 @@ def sauer_bound(m: Any, d: Any) -> Any:
     return total
 
 
-@calculator("m", "d")
-def log_sauer_bound(m: Any, d: Any, *, method: str = "sauer") -> Any:
+@calculator("m", "vc_dimension")
+def log_sauer_bound(m: Any, vc_dimension: Any, *, method: str = "sauer") -> Any:
     r"""Return the natural logarithm of `sauer_bound`, or of a simpler bound above it.
 
     Parameters
     ----------
-    m, d : int at least 0, or array
+    m, vc_dimension : int at least 0, or array
+        The latter is d, also a name of it.
     method : {"sauer", "poly"}, default="sauer"
         "poly" is :math:`d \ln(e m / d)`, for :math:`m \ge d \ge 1`: the growth is at most
         :math:`(e m / d)^d`.
@@ -80,12 +82,12 @@ def log_sauer_bound(m: Any, d: Any, *, method: str = "sauer") -> Any:
     >>> round(log_sauer_bound(10**6, 100), 9)
     1017.806830091
     """
-    m, d = as_count(m, "m"), as_count(d, "d")
+    m, d = as_count(m, "m"), as_count(vc_dimension, "vc_dimension")
     with working_digits():
         if as_choice(method, "method", ("sauer", "poly")) == "sauer":
             return up(log_growth(m, d))
         if not m >= d >= 1:
-            refuse("d", d, f"an integer >= 1 and <= m={m}")
+            refuse("vc_dimension", d, f"an integer >= 1 and <= m={m}")
         return up(d * (1 + log(m) - log(d)))
 
 

@@ -15,16 +15,16 @@ from mlcore.bounds.vc.sauer import log_growth as log_sauer
 _DEVIATIONS = ("vc", "vapnik", "parrondo", "devroye", "rademacher")
 
 
-@calculator("m", "d", "delta")
+@calculator("m", "vc_dimension", "delta")
 def vc_deviation(
     m: Any,
-    d: Any,
+    vc_dimension: Any,
     delta: Any,
     *,
     method: str,
     log_growth: Callable[[int], float] | None = None,
 ) -> Any:
-    r"""Largest difference of true and empirical errors in a class of VC dimension `d`.
+    r"""Largest difference of true and empirical errors in a class of VC dimension d.
 
     With probability at least :math:`1 - \delta` over `m` examples, no hypothesis deviates by more
     than
@@ -42,13 +42,14 @@ def vc_deviation(
     Parameters
     ----------
     m : int at least 1, or array
-    d : int at least 1, an array of them, or None
+    vc_dimension : int at least 1, an array of them, or None
+        d, also a name of it.
     delta : float in (0, 1), or array
         Probability that the bound fails.
     method : {"vc", "vapnik", "parrondo", "devroye", "rademacher"}
     log_growth : callable, optional
         A function of n that is at least the logarithm of the number of labellings of any n points,
-        in place of d (which is then None).
+        in place of `vc_dimension` (which is then None).
 
     Returns
     -------
@@ -76,14 +77,16 @@ def vc_deviation(
     method = as_choice(method, "method", _DEVIATIONS)
     m, delta = as_count(m, "m", at_least=3 if method == "devroye" else 1), as_delta(delta)
     with working_digits():
-        return up(_deviation(m, _growth_of(d, log_growth), log(delta), method))
+        return up(_deviation(m, _growth_of(vc_dimension, log_growth), log(delta), method))
 
 
-@calculator("k", "m", "d", "delta")
-def vc_error_bound(k: Any, m: Any, d: Any, delta: Any, *, method: str = "relative") -> Any:
+@calculator("k", "m", "vc_dimension", "delta")
+def vc_error_bound(
+    k: Any, m: Any, vc_dimension: Any, delta: Any, *, method: str = "relative"
+) -> Any:
     r"""Upper bound on the true error of a hypothesis with `k` errors on its `m` training examples.
 
-    With probability at least :math:`1 - \delta`, for all hypotheses of a class of VC dimension `d`
+    With probability at least :math:`1 - \delta`, for all hypotheses of a class of VC dimension d
     at once. "relative": :math:`\hat r + 2A + 2 \sqrt{A^2 + A \hat r}` with :math:`\hat r = k/m` and
     :math:`A = (\ln \Phi_d(2m) + \ln(4 / \delta)) / m`, which is of order 1/m for few errors.
     "double_sampling", for k = 0: :math:`(2/m)(\log_2 \Phi_d(2m) + \log_2(2 / \delta))`. A method of
@@ -93,7 +96,8 @@ def vc_error_bound(k: Any, m: Any, d: Any, delta: Any, *, method: str = "relativ
     ----------
     k, m : int or array
         Training errors and examples, ``0 <= k <= m`` and m at least 1.
-    d : int at least 1, or array
+    vc_dimension : int at least 1, or array
+        d, also a name of it.
     delta : float in (0, 1), or array
         Probability that the bound fails.
     method : {"relative", "double_sampling", "vc", "vapnik", "parrondo", "devroye", "rademacher"}
@@ -121,7 +125,7 @@ def vc_error_bound(k: Any, m: Any, d: Any, delta: Any, *, method: str = "relativ
     method = as_choice(method, "method", ("relative", "double_sampling", *_DEVIATIONS))
     m = as_count(m, "m", at_least=3 if method == "devroye" else 1)
     k = as_count(k, "k", at_most=0 if method == "double_sampling" else m)
-    d, delta = as_count(d, "d", at_least=1), as_delta(delta)
+    d, delta = as_count(vc_dimension, "vc_dimension", at_least=1), as_delta(delta)
     with working_digits():
         if method == "double_sampling":
             total = log_sauer(2 * m, d) + log(2) - log(delta)
@@ -136,9 +140,9 @@ def vc_error_bound(k: Any, m: Any, d: Any, delta: Any, *, method: str = "relativ
 def _growth_of(d, bound):
     """Return the logarithm of the growth function, from a VC dimension or from the caller."""
     if (d is None) == (bound is None):
-        refuse("log_growth", bound, "given if d is None, and only then")
+        refuse("log_growth", bound, "given if vc_dimension is None, and only then")
     if bound is None:
-        d = as_count(d, "d", at_least=1)
+        d = as_count(d, "vc_dimension", at_least=1)
         return lambda n: log_sauer(n, d)
     if not callable(bound):
         refuse("log_growth", bound, "a function of the number of points")

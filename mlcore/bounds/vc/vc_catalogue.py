@@ -63,14 +63,15 @@ def known_vc_dimension(name: str, **params: Any) -> Any:
     return _named(_KNOWN, name, params)
 
 
-@calculator()
+@calculator("vc_dimension")
 def vc_dimension_upper_bound(name: str, **params: Any) -> Any:
     r"""Return an upper bound on the VC dimension of a class built from others.
 
-    "intersection" and "union" (d, k), of k sets from a class of dimension d:
-    :math:`2 d k \log_2(3k)`. "boosting" (d >= 3, T >= 3), weighted majorities of T classifiers from
-    a class of dimension d: the smaller of :math:`T(d+1)(3 \ln(T(d+1)) + 2)` and the last m with
-    :math:`\Phi_d(m)^T \Phi_T(m) \ge 2^m`. "threshold_network" (n_weights, n_units >= 2), of linear
+    "intersection" and "union" (vc_dimension, k), of k sets from a class of dimension d:
+    :math:`2 d k \log_2(3k)`. "boosting" (vc_dimension >= 3, T >= 3), weighted majorities of T
+    classifiers from a class of dimension d: the smaller of :math:`T(d+1)(3 \ln(T(d+1)) + 2)` and
+    the last m with :math:`\Phi_d(m)^T \Phi_T(m) \ge 2^m`. "threshold_network" (n_weights,
+    n_units >= 2), of linear
     threshold units, thresholds counted among the W weights: :math:`2 W \log_2(e N)`.
     "decision_tree" (n_features, n_splits), binary trees with s threshold splits: the last m with
     :math:`C_s (n(m+1))^s 2^{s+1} \ge 2^m`, where :math:`C_s` is Catalan's number of shapes.
@@ -101,7 +102,7 @@ def vc_dimension_upper_bound(name: str, **params: Any) -> Any:
     Examples
     --------
     >>> from mlcore.bounds import vc_dimension_upper_bound
-    >>> vc_dimension_upper_bound("intersection", d=3, k=2)
+    >>> vc_dimension_upper_bound("intersection", vc_dimension=3, k=2)
     31
     """
     return _named(_BUILT, name, params)
@@ -172,9 +173,9 @@ _KNOWN: dict[str, _Entry] = {
     "finite": (lambda n_hypotheses: n_hypotheses.bit_length() - 1, {"n_hypotheses": 1}),
 }
 _BUILT: dict[str, _Entry] = {
-    "intersection": (_combination, {"d": 1, "k": 1}),
-    "union": (_combination, {"d": 1, "k": 1}),
-    "boosting": (_boosting, {"d": 3, "T": 3}),
+    "intersection": (_combination, {"vc_dimension": 1, "k": 1}),
+    "union": (_combination, {"vc_dimension": 1, "k": 1}),
+    "boosting": (_boosting, {"vc_dimension": 3, "T": 3}),
     "threshold_network": (_threshold_network, {"n_weights": 1, "n_units": 2}),
     "decision_tree": (_decision_tree, {"n_features": 1, "n_splits": 1}),
     "sparse_halfspaces": (_sparse_halfspaces, {"n": 1, "s": 1}),

@@ -26,11 +26,16 @@ _METHODS = {  # the default first
 }
 
 
-@calculator("d", "epsilon", "delta")
+@calculator("vc_dimension", "epsilon", "delta")
 def vc_sample_size(
-    d: Any, epsilon: Any, delta: Any, *, setting: str = "realizable", method: str | None = None
+    vc_dimension: Any,
+    epsilon: Any,
+    delta: Any,
+    *,
+    setting: str = "realizable",
+    method: str | None = None,
 ) -> Any:
-    r"""Number of examples that suffice to learn a class of VC dimension `d`.
+    r"""Number of examples that suffice to learn a class of VC dimension d.
 
     With probability at least :math:`1 - \delta`: if "realizable", every hypothesis of the class
     without errors on the sample has error at most :math:`\epsilon`; if "uniform", every empirical
@@ -54,7 +59,8 @@ def vc_sample_size(
 
     Parameters
     ----------
-    d : int at least 1, or array
+    vc_dimension : int at least 1, or array
+        d, also a name of it.
     epsilon : float above 0, and below 1 if realizable, or array
     delta : float in (0, 1), or array
         Probability that the bound fails.
@@ -93,7 +99,7 @@ def vc_sample_size(
     setting = as_choice(setting, "setting", _METHODS)
     methods = _METHODS[setting]
     method = methods[0] if method is None else as_choice(method, "method", methods)
-    d = as_count(d, "d", at_least=1)
+    d = as_count(vc_dimension, "vc_dimension", at_least=1)
     epsilon = as_real(epsilon, "epsilon", above=0, below=1 if setting == "realizable" else None)
     delta = as_real(delta, "delta", above=0, below=0.25 if method == "uml" else 1)
     with working_digits():
@@ -103,18 +109,18 @@ def vc_sample_size(
         return max(1, _SIZES[method](d, e, log(delta)))
 
 
-@calculator("m", "d", "epsilon")
-def double_sampling_delta(m: Any, d: Any, epsilon: Any) -> Any:
+@calculator("epsilon", "m", "vc_dimension")
+def double_sampling_delta(epsilon: Any, m: Any, vc_dimension: Any) -> Any:
     r"""Probability that a consistent hypothesis has error above `epsilon`, by double sampling.
 
-    In the realizable setting, over `m` examples, some hypothesis of a class of VC dimension `d`
+    In the realizable setting, over `m` examples, some hypothesis of a class of VC dimension d
     has no error on the sample and a true error above `epsilon` with probability at most
     :math:`2 \Phi_d(2m) 2^{-\epsilon m / 2}`.
 
     Parameters
     ----------
-    m, d : int at least 1, or array
     epsilon : float in (0, 1), or array
+    m, vc_dimension : int at least 1, or array
 
     Returns
     -------
@@ -132,20 +138,22 @@ def double_sampling_delta(m: Any, d: Any, epsilon: Any) -> Any:
     Examples
     --------
     >>> from mlcore.bounds import double_sampling_delta
-    >>> double_sampling_delta(680, 3, 0.1) <= 0.05 < double_sampling_delta(679, 3, 0.1)
+    >>> double_sampling_delta(0.1, 680, 3) <= 0.05 < double_sampling_delta(0.1, 679, 3)
     True
     """
-    m, d = as_count(m, "m", at_least=1), as_count(d, "d", at_least=1)
-    epsilon = as_real(epsilon, "epsilon", above=0, below=1)
+    epsilon, m = as_real(epsilon, "epsilon", above=0, below=1), as_count(m, "m", at_least=1)
+    d = as_count(vc_dimension, "vc_dimension", at_least=1)
     with working_digits():
         return min(1.0, up(_log_double_sampling(m, d, exact(epsilon)).exp()))
 
 
-@calculator("d", "epsilon", "delta")
-def vc_sample_size_lower(d: Any, epsilon: Any, delta: Any, *, setting: str = "realizable") -> Any:
+@calculator("vc_dimension", "epsilon", "delta")
+def vc_sample_size_lower(
+    vc_dimension: Any, epsilon: Any, delta: Any, *, setting: str = "realizable"
+) -> Any:
     r"""Number of examples that every learner needs on some distribution.
 
-    For classes of VC dimension `d` with at least two concepts that agree somewhere and differ
+    For classes of VC dimension d with at least two concepts that agree somewhere and differ
     elsewhere, and a learner that with probability at least :math:`1 - \delta` comes within
     :math:`\epsilon`. Realizable, :math:`\epsilon < 1/2`: the largest of
     :math:`\frac{1 - \epsilon}{\epsilon} \ln \frac{1}{\delta}`,
@@ -157,7 +165,8 @@ def vc_sample_size_lower(d: Any, epsilon: Any, delta: Any, *, setting: str = "re
 
     Parameters
     ----------
-    d : int at least 1, or array
+    vc_dimension : int at least 1, or array
+        d, also a name of it.
     epsilon, delta : float above 0, or array
         Below the limits above; delta below 1 if realizable.
     setting : {"realizable", "agnostic"}, default="realizable"
@@ -184,7 +193,7 @@ def vc_sample_size_lower(d: Any, epsilon: Any, delta: Any, *, setting: str = "re
     42
     """
     setting = as_choice(setting, "setting", ("realizable", "agnostic"))
-    d = as_count(d, "d", at_least=1)
+    d = as_count(vc_dimension, "vc_dimension", at_least=1)
     if setting == "agnostic":
         e = as_real(epsilon, "epsilon", above=0, below=0.5**0.5)
         delta = as_real(delta, "delta", above=0, below=0.25)
