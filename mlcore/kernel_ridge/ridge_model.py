@@ -264,7 +264,9 @@ class RidgeModel(Regressor, KernelModel):
         rows = samples[kept] if self._precomputed else data.used
         offset = np.atleast_1d(self.intercept_)
         verification = verified(system, kernel, self._centers, beta, offset, rows)
-        return verification if several else RidgeVerification(*(float(v[0]) for v in verification))
+        if several:
+            return verification
+        return RidgeVerification(*(float(value[0]) for value in vars(verification).values()))
 
     def leave_one_out(self) -> np.ndarray:
         """Return y_i less the prediction of the fit without sample i, for every sample.

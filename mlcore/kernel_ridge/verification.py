@@ -1,15 +1,18 @@
 """Objective of a ridge function on given samples, and its distance from the minimum."""
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from mlcore.estimator.verification import Verification
 from mlcore.kernel_ridge.linear_system.system import EPS, RidgeSystem
 from mlcore.kernels.expansion import Expansion, weighted
 from mlcore.kernels.kernel import Kernel, as_double
 
 
-class RidgeVerification(NamedTuple):
+@dataclass(frozen=True, repr=False)
+class RidgeVerification(Verification):
     """Objective of a ridge function on given samples, and bounds of its distance from the best.
 
     Of several targets they are arrays (n_targets,).
@@ -34,8 +37,6 @@ class RidgeVerification(NamedTuple):
     (17.087, 14.797, 9.647)
     """
 
-    objective: float | np.ndarray
-    duality_gap: float | np.ndarray
     prediction_bound: float | np.ndarray
 
 

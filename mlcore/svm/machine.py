@@ -92,6 +92,11 @@ class KernelMachine(KernelModel):
 
     set_callbacks = CallbackSupport.set_callbacks  # a method, not one more class above
 
+    @property
+    def objective_(self) -> Any:
+        """`primal_objective_`, which the fit minimises."""
+        return self.primal_objective_
+
     # ---- validation
 
     def _formulation(self) -> Formulation:

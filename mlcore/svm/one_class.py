@@ -57,8 +57,8 @@ class OneClassSVM(OutlierDetector, KernelMachine):
         rho / |w|, the distance of the hyperplane from the origin of feature space.
     coef_ : (1, n_features) float64
         w, with the linear kernel only.
-    dual_objective_, primal_objective_, duality_gap_, kkt_violation_ : float
-        Optimality of the fit, see `verify`.
+    dual_objective_, primal_objective_, objective_, duality_gap_, kkt_violation_ : float
+        Optimality of the fit, see `verify`; objective_ is the primal one.
     margin_error_indices_ : (n_errors,) intp
         Rows of the training data with a multiplier at its bound w_i: the outliers.
     gamma_ : float

@@ -536,8 +536,9 @@ class SVC(SupportVectorClassifier):
     intercept_ : (n_problems,) float64
     coef_ : (n_problems, n_features) float64
         w, with the linear kernel only.
-    dual_objective_, primal_objective_, duality_gap_, kkt_violation_ : float or (n_problems,)
-        Optimality of the fit, see `verify`.
+    dual_objective_, primal_objective_, objective_, duality_gap_, kkt_violation_
+        Optimality of the fit, see `verify`; objective_ is the primal one. Floats, or (n_problems,)
+        float64.
     margin_ : float or (n_problems,) float64
         2 / |w|.
     margin_error_indices_ : (n_errors,) intp
@@ -656,9 +657,10 @@ class NuSVC(SupportVectorClassifier):
 
     Attributes
     ----------
-    dual_objective_, primal_objective_, duality_gap_, kkt_violation_ : float or (n_problems,)
-        Those of the problem above, before the division by rho. Objectives grow with the square of
-        the weights: beyond the range of floats they are infinite, and the machine is the same.
+    dual_objective_, primal_objective_, objective_, duality_gap_, kkt_violation_
+        Floats, or (n_problems,) float64. Those of the problem above, before the division by rho.
+        Objectives grow with the square of the weights: beyond the range of floats they are
+        infinite, and the machine is the same.
     margin_error_indices_ : (n_errors,) intp
         Rows with a multiplier at its bound c_i.
     rho_ : (n_problems,) float64

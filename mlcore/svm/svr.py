@@ -116,8 +116,8 @@ class SVR(SupportVectorRegressor):
     intercept_ : (1,) float64
     coef_ : (1, n_features) float64
         w, with the linear kernel only.
-    dual_objective_, primal_objective_, duality_gap_, kkt_violation_ : float
-        Optimality of the fit, see `verify`.
+    dual_objective_, primal_objective_, objective_, duality_gap_, kkt_violation_ : float
+        Optimality of the fit, see `verify`; objective_ is the primal one.
     margin_error_indices_ : (n_errors,) intp
         Rows of the training data with a multiplier at its bound C_i: outside the tube.
     gamma_ : float

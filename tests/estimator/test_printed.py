@@ -25,6 +25,7 @@ from mlcore.kernel_ridge import KernelRidge
 from mlcore.linear_model import LinearRegression, LogisticRegression
 from mlcore.mixture import select_mixture
 from mlcore.online import Hedge, play
+from mlcore.svm import SVC
 
 RNG = np.random.default_rng(0)
 X, W = RNG.normal(size=(200, 12)), RNG.normal(size=(200, 12))
@@ -52,6 +53,7 @@ RESULTS = {
     "MaximumEntropy": lambda: maximum_entropy(X, np.zeros(12)),
     "MinCut": lambda: min_cut(K),
     "MixtureSelection": lambda: select_mixture(X[:, :2], n_components=[1, 2], random_state=0),
+    "Optimality": lambda: SVC().fit(X, Y > 0).verify(X, Y > 0),
     "NormalMean": lambda: NormalMean().update(MANY),
     "PrincipalAngles": lambda: principal_angles(X, W),
     "Raking": lambda: rake([["a"], ["b"]] * 300, [{"a": 1, "b": 2}]),
@@ -65,7 +67,6 @@ OF_NO_RESULT = {  # what users subclass or annotate with, and parts of the resul
     "Inference",
     "InfeasibleTargets",
     "Kernel",
-    "Optimality",
     "Picture",
     "PrincipalAngles",
     "RowSums",

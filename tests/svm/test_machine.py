@@ -141,7 +141,7 @@ def test_weights_of_any_size_give_the_same_machine(machine, power):
     assert_allclose(np.ldexp(extreme.decision_function(X), -grows), expected, rtol=0, atol=1e-6)
     assert_allclose(extreme.margin_, ordinary.margin_, rtol=1e-6)
     again = extreme.verify(X, y, np.ldexp(weight, power))
-    for name in again._fields:
+    for name in vars(again):
         assert not np.any(np.isnan(getattr(again, name)))
         assert not np.any(np.isnan(getattr(extreme, f"{name}_")))
     # The objectives are of the order of the squared weights: zero or infinite here, as they are.

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from mlcore.svm import SVC, NuSVC, OneClassSVM
+from mlcore.svm import SVC, NuSVC, OneClassSVM, Optimality
 
 GAMMA = 0.2
 
@@ -40,7 +40,7 @@ def test_multi_class_evidence_is_one_value_per_problem(machine, multi_class):
     model = machine.set_params(multi_class=multi_class, gamma=GAMMA).fit(X, y)
     n_problems = 6 if multi_class == "ovo" else 4
     exact = model.verify(X, y)
-    for name, value in exact._asdict().items():
+    for name, value in vars(exact).items():
         assert value.shape == (n_problems,)
         assert_allclose(getattr(model, f"{name}_"), value, rtol=1e-8, atol=1e-8)
     assert (exact.duality_gap <= 1e-6 * np.abs(exact.dual_objective)).all()
@@ -54,4 +54,4 @@ def test_weights_of_another_size_altogether_prove_nothing():
         NuSVC(nu=0.3).fit(X, y).verify(X, y, sample_weight=tiny),
         OneClassSVM(nu=0.2).fit(X).verify(X, sample_weight=tiny),
     ):
-        assert found == (-np.inf, np.inf, np.inf, np.inf)
+        assert found == Optimality(np.inf, np.inf, -np.inf, np.inf)

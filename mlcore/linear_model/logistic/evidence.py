@@ -1,11 +1,11 @@
 """Bounds on the distance of a logistic regression from its optimum."""
 
 import math
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 
-from mlcore.estimator.printed import fields_as_table
+from mlcore.estimator.verification import Verification
 from mlcore.linear_model.logistic.elastic_net import ElasticNetObjective, elastic_net_gap
 from mlcore.linear_model.logistic.intercepts import (
     feasible_shares,
@@ -30,7 +30,8 @@ _UNPROVEN = 1e-2  # of P, beyond which a gap or bound on its excess proves nothi
 _LITTLE = 1e-9  # share of residuals, of which the effect is bounded, not computed
 
 
-class LogisticVerification(NamedTuple):
+@dataclass(frozen=True, repr=False)
+class LogisticVerification(Verification):
     """Distance of a fitted logistic regression from the optimum on some data.
 
     The bounds hold for the coefficients as they are stored: what rounding may do to the gradients
@@ -40,11 +41,11 @@ class LogisticVerification(NamedTuple):
     ----------
     objective : float
         P at the fitted parameters.
+    duality_gap : float
+        At least P less its minimum; infinite without penalty.
     gradient_norm : float
         Largest component of the gradient of P per unit of weight and C, in columns centred and
         scaled to unit mean square.
-    duality_gap : float
-        At least P less its minimum; infinite without penalty.
     newton_decrement : float
         ``sqrt(g' H^-1 g)`` of gradient and Hessian of P. For more than 2000 parameters a bound from
         above, by conjugate gradients; without penalty an estimate, from below. With ``l1_ratio >
@@ -63,13 +64,9 @@ class LogisticVerification(NamedTuple):
     True
     """
 
-    objective: float
     gradient_norm: float
-    duality_gap: float
     newton_decrement: float
     excess_bound: float
-
-    __repr__ = fields_as_table
 
 
 def duality_gap(objective: Objective, point: Point, factor: float) -> tuple[float, float, Point]:
@@ -198,14 +195,14 @@ def evidence(objective: Objective, theta: np.ndarray, factor: float) -> Logistic
     norm = objective.gradient_norm(objective.subgradient(point))
     if isinstance(objective, ElasticNetObjective):
         decrement = math.sqrt(factor * promised_fall(objective, point))
-        return LogisticVerification(value, norm, gap, decrement, gap)
+        return LogisticVerification(value, gap, norm, decrement, gap)
     with single_threaded_blas():
         if small:
             decrement, radius = _of_system(objective, point, factor)
         else:
             error = error_of_gradient(objective, theta)
             decrement, radius = bounds_by_products(objective, point, error, factor)
-    return LogisticVerification(value, norm, gap, decrement, min(gap, excess(decrement, radius)))
+    return LogisticVerification(value, gap, norm, decrement, min(gap, excess(decrement, radius)))
 
 
 def is_proven(objective: Objective, point: Point, gap: float, factor: float) -> bool:

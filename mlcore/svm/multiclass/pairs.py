@@ -1,5 +1,6 @@
 """Solver of all pairwise problems of small classes, and of their folds, in few compiled calls."""
 
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,8 @@ from mlcore.svm.smo.small_problem import INTEGERS, MARKS, SINGLE, WIDE
 # The result for each pair, `outcome` of pairs.pyx: `violation` is what `tol` bounds; `above` and
 # `below` are the multipliers of the positive and the negative class.
 OUTCOME = np.dtype(
-    [(name, np.float64) for name in (*Optimality._fields, "squared_norm", "above", "below")]
+    [("dual_objective", np.float64), ("objective", np.float64), ("duality_gap", np.float64)]
+    + [(name, np.float64) for name in ("kkt_violation", "squared_norm", "above", "below")]
     + [("n_iter", np.int64), ("violation", np.float64), ("fold_violation", np.float64)]
 )
 
@@ -119,14 +121,14 @@ def solve_pairs(
     rho = 0.5 * (above - below)
     if nu is not None and (rough > np.maximum(tol * rho, FINEST * finer)).any():
         return None
-    optimality = Optimality(*map(solved.__getitem__, Optimality._fields))
+    values = {field.name: solved[field.name] for field in fields(Optimality)}
     if len(pairs) == 1:
-        optimality = Optimality(*solved[0].item()[: len(optimality)])
+        values = {name: value.item() for name, value in values.items()}
     functions = SolvedTasks(
         dual_coef=dual_coef,
         intercept=-above if nu is None else -0.5 * (above + below),
         norms=np.sqrt(np.maximum(solved["squared_norm"], 0)),
-        optimality=optimality,
+        optimality=Optimality(**values),
         errors=((dual_coef != 0) & (np.abs(dual_coef) == cost)).any(axis=0),
         n_iter=solved["n_iter"],
         converged=True,

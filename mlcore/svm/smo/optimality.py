@@ -14,30 +14,34 @@ machine, written once: the maxima are its slacks times their costs.
 """
 
 import math
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from mlcore._ext.svm import optimality as _ext
+from mlcore.estimator.verification import Verification
 from mlcore.svm.smo.problem import Problem, Solution, is_plain
 
 _WITHIN = 1 - 1e-9  # leaves a free multiplier in either class, which fixes rho and the bias
 
 
-class Optimality(NamedTuple):
+@dataclass(frozen=True, repr=False)
+class Optimality(Verification):
     """Objectives, duality gap and KKT violation of a solution.
 
     Values are floats, or arrays of one value per binary problem of a multi-class machine.
 
     Parameters
     ----------
+    objective : float or ndarray of float64
+        Value of the primal at the machine's w and b, also `primal_objective`; never below the
+        optimum.
+    duality_gap : float or ndarray of float64
+        Difference of both objectives, and what rounding of the products can hide of it: a bound on
+        the distance of either to the optimum.
     dual_objective : float or ndarray of float64
         Value of the dual, to be maximised; never above the optimum.
-    primal_objective : float or ndarray of float64
-        Value of the primal at the machine's w and b; never below the optimum.
-    duality_gap : float or ndarray of float64
-        Their difference, and what rounding of the products can hide of it: a bound on the distance
-        of either to the optimum.
     kkt_violation : float or ndarray of float64
         Largest violation of the Karush-Kuhn-Tucker conditions, the quantity that `tol` bounds.
 
@@ -51,14 +55,12 @@ class Optimality(NamedTuple):
     """
 
     dual_objective: Any
-    primal_objective: Any
-    duality_gap: Any
     kkt_violation: Any
 
     @property
-    def objective(self) -> Any:
-        """The objective that the fit minimises: `primal_objective`."""
-        return self.primal_objective
+    def primal_objective(self) -> Any:
+        """Value of the primal, which is the `objective`."""
+        return self.objective
 
 
 def measure(
@@ -91,9 +93,10 @@ def measure(
     if power:  # the objectives may be beyond the range of floats, their parts are not
         parts = (np.ldexp(values, -power) for values in (beta, products, multipliers))
         errors = rounding, distance
-        dual, primal, gap, violation = measure(problem.divided(power), *parts, *errors)
+        divided = measure(problem.divided(power), *parts, *errors)
+        primal, gap, dual, violation = vars(divided).values()
         with np.errstate(over="ignore"):
-            objectives = np.ldexp([dual, primal, gap], 2 * power).tolist()
+            objectives = np.ldexp([primal, gap, dual], 2 * power).tolist()
         return _or_unknown(Optimality(*objectives, float(np.ldexp(violation, power))))
     group = np.zeros(len(beta), dtype=np.int8) if problem.group is None else problem.group
     lambdas, totals = np.zeros((2, 2))
@@ -105,13 +108,13 @@ def measure(
         np.ascontiguousarray(beta), np.ascontiguousarray(products), lambdas, totals, rounding,
         distance,
     )  # fmt: skip
-    return _or_unknown(Optimality(dual, primal, gap, violation))
+    return _or_unknown(Optimality(primal, gap, dual, violation))
 
 
 def _or_unknown(optimality):
     """Return the optimality; the widest one if a value is NaN, beyond what float64 can measure."""
-    if any(map(math.isnan, optimality)):
-        return Optimality(-math.inf, math.inf, math.inf, math.inf)
+    if any(map(math.isnan, vars(optimality).values())):
+        return Optimality(math.inf, math.inf, -math.inf, math.inf)
     return optimality
 
 
@@ -142,7 +145,9 @@ def merged_optimality(optimalities: list[Optimality]) -> Optimality:
     """Return one Optimality, of floats for one problem and of arrays for several."""
     if len(optimalities) == 1:
         return optimalities[0]
-    return Optimality(*(np.array(values) for values in zip(*optimalities, strict=True)))
+    return Optimality(
+        *(np.array([getattr(one, name) for one in optimalities]) for name in vars(optimalities[0]))
+    )
 
 
 def nu_scale(problems: list[Problem], nu: float) -> float:
