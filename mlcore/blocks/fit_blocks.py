@@ -166,10 +166,9 @@ def _step_until_done(work: RowSums, fitted, readings, progress, file):
 
 
 def _objective(fitted):
-    for name in ("objective_trace_", "log_likelihood_trace_"):
-        trace = getattr(fitted, name, ())
-        if len(trace):
-            return float(trace[-1])
+    trace = getattr(fitted, "objective_trace_", ())
+    if len(trace):
+        return float(trace[-1])
     return float(np.sum(getattr(fitted, "objective_", np.nan)))  # of all targets
 
 

@@ -55,8 +55,8 @@ class EMModel(CallbackSupport, RowSums, Model):
     ----------
     weights_ : (k,)
         Probabilities of the components.
-    log_likelihood_trace_ : (n_iter_ + 1,) float64
-    lower_bound_ : float
+    log_likelihood_trace_, objective_trace_ : (n_iter_ + 1,) float64
+    lower_bound_, objective_ : float
         The last of these.
     n_iter_ : int
     converged_ : bool
@@ -87,6 +87,16 @@ class EMModel(CallbackSupport, RowSums, Model):
     _instead = {
         "verbose_interval": "drop it: verbose=1 prints a line a second, verbose=2 every step",
     }
+
+    @property
+    def objective_(self) -> float:
+        """`lower_bound_`, which the fit maximises."""
+        return self.lower_bound_
+
+    @property
+    def objective_trace_(self) -> np.ndarray:
+        """`log_likelihood_trace_`, the objective at the start and after each step."""
+        return self.log_likelihood_trace_
 
     def _check_loaded(self):
         """Refuse parameters of a fit over blocks that are not like those of the mixture."""

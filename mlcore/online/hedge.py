@@ -102,6 +102,11 @@ class Hedge(OnlineLearner):
         zeros = np.zeros(n)
         return {"weights_": zeros + 1 / n, "expert_losses_": zeros, "_sums_": zeros}
 
+    def _from_older_state(self, state):
+        if "loss_range" in state:  # the name in 0.2
+            state["value_range"] = state.pop("loss_range")
+        return super()._from_older_state(state)
+
     def _rounds(self, state, X, y):
         n = len(as_list(y, "y"))
         return super()._rounds(state, [None] * n if X is None else X, y)

@@ -73,6 +73,11 @@ class CenterModel(CallbackSupport, Transformer, Clusterer, Model):
         "precompute_distances": "drop it: distances are computed block by block",
     }
 
+    @property
+    def objective_(self) -> float:
+        """`inertia_`, which the fit minimises."""
+        return self.inertia_
+
     def _n_out(self):
         return len(self.cluster_centers_)
 

@@ -75,7 +75,7 @@ class KMeans(CentroidModel):
         Fewer rows where the data have fewer distinct points.
     labels_ : (n_samples,) int32
         Nearest centre of each sample of the fit.
-    inertia_ : float
+    inertia_, objective_ : float
         The objective, from exact distances.
     objective_trace_ : (n_steps,) float64
         The objective at each step; the last is `inertia_`. No step raises it but by rounding: a

@@ -43,7 +43,7 @@ class KMedians(CenterModel):
 
     Attributes
     ----------
-    cluster_centers_, labels_, inertia_, objective_trace_, n_iter_, converged_
+    cluster_centers_, labels_, inertia_, objective_, objective_trace_, n_iter_, converged_
     n_features_in_, feature_names_in_
         As in `KMeans`.
 

@@ -70,7 +70,7 @@ class MiniBatchKMeans(CentroidModel):
     ----------
     labels_ : (n_samples,) int32
         Nearest centre of each sample of the fit; not after `partial_fit`.
-    inertia_ : float
+    inertia_, objective_ : float
         The objective on all samples; after `partial_fit`, on the last batch.
     counts_ : (n_clusters,) float64
         The weight of the samples that each centre has been assigned.

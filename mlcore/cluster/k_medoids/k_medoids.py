@@ -77,7 +77,7 @@ class KMedoids(CallbackSupport, Transformer, Clusterer, Model):
         Their coordinates; absent with ``metric="precomputed"``.
     labels_ : (n_samples,) int32
         Nearest medoid of each sample.
-    inertia_ : float
+    inertia_, objective_ : float
         The objective, from exact distances.
     medoid_silhouettes_ : (n_samples,) float64
         ``1 - d1 / d2`` from the distances to the nearest and the next medoid: 1 amid a cluster, 0
@@ -145,6 +145,11 @@ class KMedoids(CallbackSupport, Transformer, Clusterer, Model):
     }
 
     _no_blocks = "it compares all pairs of rows"
+
+    @property
+    def objective_(self) -> float:
+        """`inertia_`, which the fit minimises."""
+        return self.inertia_
 
     def __init__(
         self,

@@ -87,7 +87,7 @@ class KernelKMeans(CallbackSupport, Clusterer, KernelModel):
     ----------
     labels_ : (n_samples,) int32
         Cluster of each sample of the fit.
-    inertia_ : float
+    inertia_, objective_ : float
         The objective of `labels_`.
     objective_trace_ : (n_iter_,) float64
         The objective after each step, never increasing; the last is `inertia_`.
@@ -156,6 +156,11 @@ class KernelKMeans(CallbackSupport, Clusterer, KernelModel):
         "X_fit_": "rows n f | float 0 0",
         "origin_": "none | float f",
     }
+
+    @property
+    def objective_(self) -> float:
+        """`inertia_`, which the fit minimises."""
+        return self.inertia_
 
     def _from_older_state(self, state):
         if "X_fit_" in state:  # 0.2 had no origin

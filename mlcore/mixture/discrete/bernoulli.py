@@ -61,11 +61,11 @@ class BernoulliMixture(DiscreteMixture):
         Descending, unless part of the start was given: then in the order given.
     means_ : (n_components, n_features) float64
         Probabilities of a 1, mu.
-    log_likelihood_trace_ : (n_iter_ + 1,) float64
+    log_likelihood_trace_, objective_trace_ : (n_iter_ + 1,) float64
         Mean log-likelihood of a sample at the start and after each step, and with `alpha` the log
         of the prior, ``alpha * sum(log mu + log(1 - mu))``, divided by the number of samples: what
         EM never decreases, but by rounding.
-    lower_bound_ : float
+    lower_bound_, objective_ : float
         The last of these.
     n_iter_ : int
     converged_ : bool

@@ -34,7 +34,7 @@ class BinomialMixture(DiscreteMixture):
     ----------
     means_ : (n_components, n_features) float64
         Probabilities of success, mu.
-    log_likelihood_trace_ : (n_iter_ + 1,) float64
+    log_likelihood_trace_, objective_trace_ : (n_iter_ + 1,) float64
         Mean log-likelihood of a sample at the start and after each step, and with `alpha` the log
         of the prior, ``alpha * sum(log mu + log(1 - mu))``, divided by the number of samples: what
         EM never decreases, but by rounding.

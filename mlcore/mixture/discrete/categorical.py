@@ -56,7 +56,7 @@ class CategoricalMixture(DiscreteMixture):
         One array for each item; rows sum to 1.
     categories_ : list of (n_categories,) float64
         The values of each item, ascending. Other values are refused later.
-    log_likelihood_trace_ : (n_iter_ + 1,) float64
+    log_likelihood_trace_, objective_trace_ : (n_iter_ + 1,) float64
         Mean log-likelihood of a sample at the start and after each step, and with `alpha` the log
         of the prior, ``alpha * sum(log P)``, divided by the number of samples: what EM
         never decreases, but by rounding.

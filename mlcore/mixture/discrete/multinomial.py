@@ -40,7 +40,7 @@ class MultinomialMixture(DiscreteMixture):
     ----------
     means_ : (n_components, n_features) float64
         Probabilities of the words, u; rows sum to 1.
-    log_likelihood_trace_ : (n_iter_ + 1,) float64
+    log_likelihood_trace_, objective_trace_ : (n_iter_ + 1,) float64
         Mean log-likelihood of a sample at the start and after each step, and with `alpha` the log
         of the prior, ``alpha * sum(log u)``, divided by the number of samples: what EM
         never decreases, but by rounding.

@@ -81,9 +81,9 @@ class GaussianMixture(Mixture):
         inverses and their square roots.
     covariance_type_ : str
         Of the fitted mixture.
-    log_likelihood_trace_ : (n_iter_ + 1,) float64
+    log_likelihood_trace_, objective_trace_ : (n_iter_ + 1,) float64
         Mean log-likelihood of a sample at the start, and after each step.
-    lower_bound_ : float
+    lower_bound_, objective_ : float
         The last of these, that of the fitted parameters, in float64 whatever the rows.
     n_iter_ : int
         Steps that led to the parameters.

@@ -61,13 +61,13 @@ class PLSA(Transformer, EMModel):
         u_j(w), rows that sum to 1.
     document_components_ : (n_components, n_samples)
         v_j(d) of the documents of `fit`, rows that sum to 1.
-    log_likelihood_trace_ : (n_iter_ + 1,) float64
+    log_likelihood_trace_, objective_trace_ : (n_iter_ + 1,) float64
         Mean over all counts of log P(w, d) at the start and after each step, plus the prior's
         log-density: it never falls, but by rounding, without a warning. P(d) is the document's
         share of the counts. -inf where a positive `alpha` meets a probability of 0 in the start.
     n_iter_ : int
     converged_ : bool
-    lower_bound_ : float
+    lower_bound_, objective_ : float
         The last of the trace.
     collapsed_components_ : (n_collapsed,) intp
         Components that have lost all counts.
