@@ -1,6 +1,7 @@
 """Principal component analysis."""
 
 import copy
+from collections.abc import Callable
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -28,6 +29,7 @@ from mlcore.decomposition.scatter_eigenpairs import ScatterEigenpairs, scatter_e
 from mlcore.decomposition.spectrum import SOLVERS, CentredRows, LanczosSettings, Search, route
 from mlcore.decomposition.summary import ColumnUnits, Variances, divisor_of, summary
 from mlcore.estimator.model import Model, Transformer
+from mlcore.estimator.progress import CallbackSupport, Progress
 from mlcore.numerics.scatter import (
     Moments,
     Scatter,
@@ -170,6 +172,11 @@ class PCA(OnePass, Transformer, Model):
         `residuals_` tell what is reached.
     random_state : None, int, Generator or RandomState
         Start of block Lanczos; the others draw nothing.
+    verbose : bool or int, default=False
+        Print the steps of block Lanczos: True about once a second, 2 each; the others have one.
+    callback : callable, optional
+        Called after each step as ``callback(step=, objective=, change=, seconds=)``: the objective
+        is the share of the variance, the change the largest residual.
 
     Attributes
     ----------
@@ -305,6 +312,8 @@ class PCA(OnePass, Transformer, Model):
     _result = "components_"
     _Statistics = Scatter
 
+    set_callbacks = CallbackSupport.set_callbacks  # a method, not one more class above
+
     _instead = {
         "copy": "drop it: X is never changed",
         "n_oversamples": "use tol=: Lanczos goes on until its residuals are that small",
@@ -322,6 +331,8 @@ class PCA(OnePass, Transformer, Model):
         tol: float = 1e-8,
         iterated_power: int | str = "auto",
         random_state: Any = None,
+        verbose: bool | int = False,
+        callback: Callable[..., Any] | None = None,
     ) -> None:
         self.n_components = n_components
         self.scale = scale
@@ -331,6 +342,8 @@ class PCA(OnePass, Transformer, Model):
         self.tol = tol
         self.iterated_power = iterated_power
         self.random_state = random_state
+        self.verbose = verbose
+        self.callback = callback
 
     # ---- fit
 
@@ -386,7 +399,8 @@ class PCA(OnePass, Transformer, Model):
             wanted,
             settings.lanczos,
         )
-        spectrum, values = chosen.find(search)
+        with settings.lanczos.progress:
+            spectrum, values = chosen.find(search)
         # The attributes, in the units of the data.
         near = origin.astype(checked.dtype)
         fitted = summary(spectrum, values, divisor, n, near, sums.mean, units, settings.scale)
@@ -418,7 +432,13 @@ class PCA(OnePass, Transformer, Model):
             as_bool(self.scale, "scale", owner=owner),
             as_choice(self.svd_solver, "svd_solver", ("auto", *SOLVERS), owner=owner),
             as_integer(self.ddof, "ddof", owner=owner, at_least=0),
-            LanczosSettings(owner, tol, steps, self.random_state),
+            LanczosSettings(
+                owner,
+                tol,
+                steps,
+                self.random_state,
+                Progress(self.verbose, self.callback, owner, self),
+            ),  # fmt: skip
         )
 
     # ---- the same, by sums over blocks of rows

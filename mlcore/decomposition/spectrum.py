@@ -4,6 +4,7 @@ Each route decomposes S, the scatter of rows z about their mean, and tells what 
 rest of the spectrum.
 """
 
+import itertools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -21,6 +22,7 @@ from mlcore.decomposition.dimension import (
 )
 from mlcore.decomposition.evidence import is_complete
 from mlcore.decomposition.scatter_eigenpairs import Spectrum, scatter_eigenpairs
+from mlcore.estimator.progress import Progress
 from mlcore.numerics.eigen import block_size, leading_eigenpairs
 from mlcore.runtime.memory import require_memory
 
@@ -98,12 +100,13 @@ class CentredRows:
 
 
 class LanczosSettings(NamedTuple):
-    """Checked parameters of block Lanczos, and the model to name in warnings."""
+    """Checked parameters of block Lanczos, the model to name in warnings, and its progress."""
 
     owner: str
     tol: float
     max_iter: int
     random_state: Any
+    progress: Progress
 
 
 class Search(NamedTuple):
@@ -131,6 +134,10 @@ class Search(NamedTuple):
     rank: int
     wanted: NumberWanted
     settings: LanczosSettings
+
+    def report(self, step: int, total: float, residual: float) -> None:
+        """Report the share of the variance in a sum of eigenvalues, and the largest residual."""
+        self.settings.progress.step(step, float(total / (self.trace or 1.0)), residual)
 
 
 class Route(NamedTuple):
@@ -160,6 +167,9 @@ class Route(NamedTuple):
         limit = limit**2 if self.every_value else limit
         pick = search.wanted.picker(search.weight, limit, search.rank)
         spectrum = self.spectrum(search, pick)
+        if self.every_value:  # block Lanczos has reported its steps
+            total = spectrum.values[: spectrum.vectors.shape[1]].sum()
+            search.report(1, total, float(spectrum.residuals.max(initial=0.0)))
         if pick is None:
             spectrum = completed(spectrum, search.wanted.k)
         return spectrum, without_rounding(spectrum.values, limit, search.rank)
@@ -245,8 +255,15 @@ def by_lanczos(search: Search, pick: Pick | None) -> Spectrum:
     operator, most = _Product(rows, trace), min(rows.shape)
     rng = as_random_state(settings.random_state)
     k = min(search.wanted.k, most if share is None else _FIRST_GUESS, most)
+    steps = itertools.count(1)
+
+    def report(_, total, residual):
+        search.report(next(steps), total, residual)
+
     while True:
-        pairs = leading_eigenpairs(operator, k, rng, tol=tol, max_iter=settings.max_iter)
+        pairs = leading_eigenpairs(
+            operator, k, rng, tol=tol, max_iter=settings.max_iter, report=report
+        )
         if share is None or k == most or pairs.values.sum() >= share * trace:
             break
         k = min(2 * k, most)
