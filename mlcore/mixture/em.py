@@ -30,6 +30,10 @@ class Run:
         What the next step leads to; until the first objective is known, the start.
     trace : list of float
         The objective at the start, and after each step.
+    change : float
+        Gain of the last step.
+    ahead : tuple or None
+        The step from `following`, if that has been taken to look.
     shrunk : (k,) bool
         Components that the last step left without rows, or at the least variances.
     spikes : Spikes or None
@@ -49,6 +53,8 @@ class Run:
     def __init__(self, parameters: Any) -> None:
         self.parameters = self.following = parameters
         self.trace: list[float] = []
+        self.change = math.inf
+        self.ahead: Any = None
         self.shrunk: Any = False
         self.spikes: Any = None
         self.collapsed = np.zeros(0, np.intp)
@@ -57,18 +63,11 @@ class Run:
         self.fall: Fall | None = None
         self.converged = False
         self._next: Any = None  # (k,) bool: shrunk after the next step
-        self._ahead: Any = None  # the step from `following`, if that has been taken to look
 
     @property
     def objective(self) -> float:
         """The objective of the parameters."""
         return self.trace[-1] if self.trace else -math.inf
-
-    @property
-    def change(self) -> float:
-        """Gain of the last step."""
-        known = len(self.trace) > 1 and self.trace[-2] > -math.inf
-        return self.trace[-1] - self.trace[-2] if known else math.inf
 
     @property
     def n_steps(self) -> int:
@@ -80,14 +79,10 @@ class Run:
         self.parameters, self.following = self.following, following
         if self._next is not None:
             self.shrunk = self._next
+            before = self.trace[-1]
+            self.change = objective - before if before > -math.inf else math.inf
         self.trace.append(objective)
-        self._next, self._ahead = shrunk, None
-
-    def ahead(self, components: Components, rows: Any) -> Any:
-        """Return the step from `following`, which is taken once."""
-        if self._ahead is None:
-            self._ahead = components.step(rows, self.following)
-        return self._ahead
+        self._next, self.ahead = shrunk, None
 
     def reorder(self, components: Components, order: np.ndarray) -> None:
         """Put component ``order[j]`` in place j."""
@@ -124,13 +119,16 @@ class EM:
 
     def advance(self, run: Run, n_steps: int) -> None:
         """Take steps until the run has converged, or has `n_steps` steps."""
-        components, rows = self.components, self.rows
+        components, rows, shown = self.components, self.rows, self._progress.active
         if not run.trace:
             run.arrive(*components.step(rows, run.parameters))
-        while run.n_steps < n_steps and not run.converged:
-            before, step = run.parameters, run.ahead(components, rows)
+        for number in range(len(run.trace), n_steps + 1):
+            if run.converged:
+                break
+            before, step = run.parameters, run.ahead or components.step(rows, run.following)
             run.arrive(*step)
-            self._progress.step(run.n_steps, run.objective, run.change)
+            if shown:
+                self._progress.step(number, run.trace[-1], run.change)
             if run.change < 0:
                 self._note_fall(run, before)
             run.converged = abs(run.change) < self.tol and self._next_gain(run) < self.tol
@@ -147,7 +145,8 @@ class EM:
 
     def _next_gain(self, run):
         """Return by how much the step that is not taken moves the objective."""
-        objective = run.ahead(self.components, self.rows)[0]
+        run.ahead = run.ahead or self.components.step(self.rows, run.following)
+        objective = run.ahead[0]
         if abs(objective - run.objective) >= self.tol:
             return math.inf
         precise = self.components.precise

@@ -2,7 +2,7 @@
 
 import math
 from functools import cached_property
-from itertools import pairwise
+from itertools import cycle, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -99,21 +99,21 @@ class Documents:
         self.mass = float((self.weights * self.totals).sum())
         self.total = float(np.ldexp(self.mass, self.unit))
         self._u_sums = self._t_sums = None  # of the sums by word, and the blocks' documents
+        self._turns, self._last = None, None  # the tables of a run, and the words' last
 
     def placed(self, tables: AspectTables) -> AspectTables:
-        """Return tables with padded rows; documents without mixtures have the weights."""
-        (n, v), dtype = self.X.shape, self.X.dtype
-        words, mixtures = tables.words, tables.mixtures
-        if not self._is_padded(words):
-            words = _padded(words[:, : self.k], (v, self._stride), dtype)
-        if mixtures is None:
-            mixtures = _padded(tables.own_weights, (n, self._stride), dtype)
-        elif not self._is_padded(mixtures):
-            mixtures = _padded(mixtures[:, : self.k], (n, self._stride), dtype)
+        """Return a copy with padded rows; documents without mixtures have the weights."""
+        words, mixtures = self._room()
+        values = tables.own_weights if tables.mixtures is None else tables.mixtures
+        for table, given in ((words, tables.words), (mixtures, values)):
+            table[:, : self.k] = given[..., : self.k]
+            table[:, self.k :] = 0
         return AspectTables(None, words, mixtures, self.shares)
 
-    def _is_padded(self, table):
-        return table.shape[1] == self._stride and table.flags.c_contiguous
+    def _room(self):
+        """Return tables of words and of documents, not set."""
+        tables = scratch_array((self._v + len(self.totals), self._stride), self.X.dtype)
+        return tables[: self._v], tables[self._v :]
 
     @cached_property
     def shares(self) -> np.ndarray:
@@ -185,15 +185,21 @@ class Documents:
         return float(log_likelihoods.sum()) / self.mass
 
     def step(self, tables: AspectTables) -> tuple[float, AspectTables, np.ndarray]:
-        """Return the mean of log P(word | document), the tables of the M-step, and (k,) bool:
-        components without counts.
+        """Return the objective, the tables of the M-step, and (k,) bool: components without counts.
+
+        The third step from here writes over `tables`: a run looks at most two steps ahead.
         """
-        moved = scratch_array(tables.mixtures.shape, tables.mixtures.dtype)
-        objective = self.expect(tables, moved)
-        masses = self._sum_words(tables.words, self._word_alpha)
-        words, scales = scratch_array(tables.words.shape, tables.words.dtype), np.empty((2, self.k))
-        _ext.move_words(tables.words, self._u_sums, masses, scales, words, self._threads)
-        return objective, AspectTables(None, words, moved, tables.shares), masses <= 0
+        _, u, t, shares = tables
+        if u is not self._last:  # another run
+            self._turns = cycle([self._room(), self._room(), (u, t)])
+        words, moved = next(self._turns)
+        objective = self.log_prior_of_documents(t) + self._mean_of_logs(u, self._word_alpha)
+        objective += self.log_shares
+        objective += self.expect(tables, moved)
+        masses = self._sum_words(u, self._word_alpha)
+        _ext.move_words(u, self._u_sums, masses, np.empty((2, self.k)), words, self._threads)
+        self._last = words
+        return objective, AspectTables(None, words, moved, shares), masses <= 0
 
     def rounding(self, objective: float) -> float:
         """Return a bound on the rounding error of a difference of objectives."""
@@ -233,22 +239,19 @@ class Documents:
                     break
             first = last
 
-    def log_prior(self, tables: AspectTables) -> float:
-        """Return the mean per count of the prior's log density, up to a constant."""
-        words = self._mean_of_logs(tables.words, self._word_alpha, np.float64(1))
-        return self.log_prior_of_documents(tables) + words
+    def log_prior_of_documents(self, mixtures: np.ndarray) -> float:
+        """Return the mean per count of the log density of mixtures, up to a constant."""
+        return self._mean_of_logs(mixtures, self._alpha, self.weight is not None)
 
-    def log_prior_of_documents(self, tables: AspectTables) -> float:
-        """Return the summand of `log_prior` for P(component | document)."""
-        return self._mean_of_logs(tables.mixtures, self._alpha, self.weights)
-
-    def _mean_of_logs(self, table, alpha, weights):
+    def _mean_of_logs(self, table, alpha, weighted=False):
         if alpha == 0:
             return 0.0
         logs = np.empty(len(table))
         _ext.sums_of_logs(table, self.k, logs, self._threads)
-        present = weights > 0  # an absent document's logarithms may be infinite
-        np.multiply(logs, weights, out=logs, where=present)
+        if not weighted:
+            return alpha * float(np.add.reduce(logs)) / self.mass
+        present = self.weights > 0  # an absent document's logarithms may be infinite
+        np.multiply(logs, self.weights, out=logs, where=present)
         return alpha * float(np.sum(logs, where=present)) / self.mass
 
 
@@ -311,14 +314,6 @@ def _pseudo_counts(alpha, power):
     """Return alpha / 2^power, at most 2^100, which is as good as infinity beside scaled counts."""
     with np.errstate(over="ignore"):
         return min(float(np.ldexp(alpha, -power)), 2.0**100)
-
-
-def _padded(values, shape, dtype):
-    table = scratch_array(shape, dtype)
-    k = values.shape[-1]
-    table[:, :k] = values
-    table[:, k:] = 0
-    return table
 
 
 def _zeros(shape):

@@ -70,9 +70,7 @@ class AspectComponents(Components):
     def step(self, rows, parameters):
         # Tables of a step are placed already.
         tables = parameters if parameters.own_weights is None else rows.placed(parameters)
-        objective = rows.log_prior(tables) + rows.log_shares
-        log_likelihood, moved, empty = rows.step(tables)
-        return objective + log_likelihood, moved, empty
+        return rows.step(tables)
 
     def folded_in(self, rows: Documents, parameters: AspectTables) -> AspectTables:
         """Return tables with the documents' mixtures under these components."""
@@ -84,7 +82,7 @@ class AspectComponents(Components):
         tables, mean = self.folded_in(rows, parameters), 0.0
         if not rows.total > 0:
             return PLSAStatistics(np.zeros(parameters.words.T.shape), 0.0, np.float64(0))
-        mean = rows.expect(tables) + rows.log_prior_of_documents(tables)
+        mean = rows.expect(tables) + rows.log_prior_of_documents(tables.mixtures)
         total = np.float64(rows.total)
         return PLSAStatistics(rows.expected_counts(tables), mean * rows.total, total)
 
