@@ -289,7 +289,7 @@ def test_every_part_has_its_layer():
     assert parts == set(LAYER), "a new part of mlcore stands in LAYERS, above all that it imports"
 
 
-def test_the_page_for_contributors_has_the_same_layers():
+def test_the_page_for_contributors_has_the_same_table():
     page = (ROOT / "docs" / "how_it_works.md").read_text(encoding="utf-8")
     table = page.partition("| layer, from the bottom up |")[2].partition("\n\n")[0]
     first_cells = re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)
