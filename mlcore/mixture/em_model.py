@@ -15,7 +15,7 @@ from mlcore.checks import (
     scaled_weights,
 )
 from mlcore.checks.stored import stored
-from mlcore.estimator.first_rows import ENOUGH, FirstRows, add_first_rows, first_rows_of_older
+from mlcore.estimator.first_rows import BeginsWithFirstRows
 from mlcore.estimator.model import Model, warn
 from mlcore.estimator.progress import CallbackSupport, Progress
 from mlcore.mixture.components import Components
@@ -48,7 +48,7 @@ class Passes(NamedTuple):
     _stored = {"drawn": "bool", "ties": "any", "before": "any", "last": "any"}
 
 
-class EMModel(CallbackSupport, RowSums, Model):
+class EMModel(BeginsWithFirstRows, RowSums, Model):
     """Models fitted by EM. A subclass makes the components, and says what users may give of them.
 
     Attributes
@@ -69,7 +69,6 @@ class EMModel(CallbackSupport, RowSums, Model):
     n_iter_: int
     converged_: bool
     collapsed_components_: np.ndarray
-    _first_rows: FirstRows | None = None
     _run_ = None  # `Passes`, from `begin` on
     _total: ClassVar[str] = "total_weight_"  # attribute: the sum of the weights seen
     _of_fit: ClassVar[frozenset[str]] = frozenset()  # attributes that are of the rows of `fit`
@@ -80,10 +79,10 @@ class EMModel(CallbackSupport, RowSums, Model):
         "n_iter_": "count",
         "converged_": "bool",
         "collapsed_components_": "int z? < k",
-        "_first_rows": ("|", "none", FirstRows),
         "_run_": ("|", "none", Passes),
     }
     _older = {"_run_": (Passes, "drawn")}
+    set_callbacks = CallbackSupport.set_callbacks  # a method, not one more class above
     _instead = {
         "verbose_interval": "drop it: verbose=1 prints a line a second, verbose=2 every step",
     }
@@ -106,9 +105,6 @@ class EMModel(CallbackSupport, RowSums, Model):
                 own = self._fitted_components().parameters(self)
                 if type(kept) is not type(own) or list(map(_form, kept)) != list(map(_form, own)):
                     raise ValueError(f"_run_.{name} are no parameters of this mixture.")
-
-    def _from_older_state(self, state):
-        return super()._from_older_state(first_rows_of_older(state))
 
     # ---- what differs between mixtures
 
@@ -171,10 +167,6 @@ class EMModel(CallbackSupport, RowSums, Model):
         return None
 
     # ---- fitting
-
-    def _set_fitted(self, X_original, **attributes):
-        self.__dict__.pop("_first_rows", None)
-        super()._set_fitted(X_original, **attributes)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the model by EM.
@@ -488,42 +480,13 @@ class EMModel(CallbackSupport, RowSums, Model):
         """
         return without(self, "callback", "_run_")
 
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Move the mixture towards new rows: one step of EM on them and on what is known so far.
+    # ---- partial_fit
 
-        The mixture itself stands for earlier rows. Of the weight of all rows seen, new ones
-        get twice their share, since earlier ones were summed under worse parameters (the step
-        sizes 2 / t of stepwise EM). On a new model the first rows are kept and `fit` to, again and
-        again as they grow, until there are 100 for each component (twice as many as features, if
-        these are more, for full and tied covariances); blocks of fewer never count for more than
-        their share of so many. With less than `n_components` rows there is no mixture yet. A
-        warning names components that collapse. `log_likelihood_trace_` grows by the value of the
-        new rows before the step; `converged_` is False, as more rows may follow.
+    def _waits(self):
+        return not hasattr(self, "weights_")
 
-        Parameters
-        ----------
-        X : array-like or sparse of shape (n_samples, n_features)
-        y : ignored
-        sample_weight : array-like of shape (n_samples,), optional
-
-        Returns
-        -------
-        self
-            This model.
-        """
-        k = self._settings().n_components
-        if not hasattr(self, "weights_") or self._first_rows is not None:
-            add_first_rows(
-                self,
-                X,
-                sample_weight,
-                check=self._as_first,
-                enough=self._enough,
-                n_groups=k,
-                fit=self._fitted_to_first,
-            )
-            return self
-        new = self.partial_statistics(X, y, sample_weight)
+    def _step(self, X, sample_weight):
+        new = self.partial_statistics(X, sample_weight=sample_weight)
         self._require_alike(new)
         mass = float(new.mass.sum())
         seen = getattr(self, self._total) + mass
@@ -554,17 +517,6 @@ class EMModel(CallbackSupport, RowSums, Model):
             )
         if spikes is not None:
             self._report_spikes(self.spikes_, spikes.component)
-        return self
-
-    # ---- the first rows of a stream
-
-    def _as_first(self, X, like):
-        """Return a block of first rows, checked, of the type of `like`."""
-        return self._check_X(X, reset=True, like=like)
-
-    def _enough(self, n_features):
-        """Return the number of rows for each component that a start may be fitted to for good."""
-        return ENOUGH
 
     def _fitted_to_first(self, X, weight):
         # A warm start would keep the poor fit to fewer rows.

@@ -30,6 +30,14 @@ from mlcore.runtime.memory import require_memory
 _INITS = "k-means++", "random"
 
 
+class Settings(NamedTuple):
+    """Checked parameters of clustering by centres; those of starts are checked too."""
+
+    n_clusters: int
+    max_iter: int
+    tol: float
+
+
 class Statistics(NamedTuple):
     """Sums over samples by their nearest centres.
 
@@ -84,11 +92,13 @@ class CenterModel(CallbackSupport, Transformer, Clusterer, Model):
     def _rng(self):
         return as_random_state(self.random_state, owner=type(self).__name__)
 
-    def _check_parameters(self):
+    def _settings(self):
         owner = type(self).__name__
-        as_integer(self.n_clusters, "n_clusters", owner=owner, at_least=1)
-        as_integer(self.max_iter, "max_iter", owner=owner, at_least=1)
-        as_real(self.tol, "tol", owner=owner, at_least=0)
+        settings = Settings(
+            as_integer(self.n_clusters, "n_clusters", owner=owner, at_least=1),
+            as_integer(self.max_iter, "max_iter", owner=owner, at_least=1),
+            as_real(self.tol, "tol", owner=owner, at_least=0),
+        )
         if isinstance(self.init, str):
             as_choice(self.init, "init", _INITS, owner=owner)
         elif self.init is None or isinstance(self.init, numbers.Number):
@@ -102,6 +112,7 @@ class CenterModel(CallbackSupport, Transformer, Clusterer, Model):
             as_choice(self.n_init, "n_init", ("auto",), owner=owner)
         else:
             as_integer(self.n_init, "n_init", owner=owner, at_least=1)
+        return settings
 
     def _weights(self, sample_weight, n_samples):
         """Return scaled weights, empty for ones, and the power of two that undoes the scaling."""
@@ -230,7 +241,7 @@ class CentroidModel(RowSums, CenterModel):
         self
             This model.
         """
-        self._check_parameters()
+        self._settings()
         rng = self._rng()
         checked = self._check_X(X, reset=True)
         weights, _ = self._weights(sample_weight, checked.shape[0])

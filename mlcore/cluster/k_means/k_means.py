@@ -171,8 +171,7 @@ class KMeans(CentroidModel):
         TypeError, ValueError
             For parameters or data out of range, before any work.
         """
-        self._check_parameters()
-        owner = type(self).__name__
+        settings, owner = self._settings(), type(self).__name__
         rng = self._rng()
         with Progress(self.verbose, self.callback, owner, self) as progress:
             checked = self._check_X(X, reset=True)
@@ -188,24 +187,26 @@ class KMeans(CentroidModel):
 
             best = None
             for centers in self._starts(checked, weights, units, self._n_starts(10), rng):
-                assignment = assignment_of(checked, weights, units, len(centers), self.max_iter)
+                assignment = assignment_of(checked, weights, units, len(centers), settings.max_iter)
                 found = lloyd(
                     assignment,
                     centers,
-                    self.max_iter,
-                    self.tol * moments.variance,
+                    settings.max_iter,
+                    settings.tol * moments.variance,
                     moments.squares,
                     report,
                 )
                 del assignment
                 if best is None or found.inertia < best.inertia:
                     best = found
-            left = left_by_rounding(checked, weights, units, best, moments.squares, self.n_clusters)
+            left = left_by_rounding(
+                checked, weights, units, best, moments.squares, settings.n_clusters
+            )
             with np.errstate(over="ignore"):
                 trace = objective(best.trace)
                 inertia = self._in_range(float(objective(best.inertia)))
         self._warn_of_fewer(len(best.centers))
-        hidden = warn_of_rounding(sum(left), best.inertia, self.tol, owner)
+        hidden = warn_of_rounding(sum(left), best.inertia, settings.tol, owner)
         n, d = checked.shape
         rounding = rounding_of_search(moments.squares, d, checked.dtype)
         rounding += n * EPS * moments.squares  # of the sums

@@ -116,15 +116,14 @@ class KMedians(CenterModel):
         TypeError, ValueError
             For parameters or data out of range, before any work.
         """
-        self._check_parameters()
-        owner = type(self).__name__
+        settings, owner = self._settings(), type(self).__name__
         rng = self._rng()
         with Progress(self.verbose, self.callback, owner, self) as progress:
             checked = self._check_X(X, reset=True)
             weights, power = self._weights(sample_weight, len(checked))
             best = None
             for centers in self._starts(checked, weights, self._n_starts(10), rng):
-                found = self._steps(checked, weights, centers.copy(), progress, power)
+                found = self._steps(checked, weights, centers.copy(), settings, progress, power)
                 if best is None or found["inertia_"] < best["inertia_"]:
                     best = found
         if not np.isfinite(best["inertia_"]):
@@ -136,7 +135,8 @@ class KMedians(CenterModel):
         if not best["converged_"]:
             warn(
                 "ConvergenceWarning",
-                f"{owner} stopped after max_iter={self.max_iter} steps. Increase max_iter or tol.",
+                f"{owner} stopped after max_iter={settings.max_iter} steps. Increase max_iter or "
+                "tol.",
             )
         self._set_fitted(X, **best)
         return self
@@ -191,7 +191,7 @@ class KMedians(CenterModel):
             else:
                 yield X[_plus_plus(X, weights, self.n_clusters, rng, sampler)]
 
-    def _steps(self, X, weights, centers, progress, power):
+    def _steps(self, X, weights, centers, settings, progress, power):
         """Alternate assignments and medians from these centres; return the fitted attributes."""
         n, k = len(X), len(centers)
         labels, distances = _nearest(X, centers)
@@ -199,7 +199,7 @@ class KMedians(CenterModel):
         counts, ends = np.empty(k, dtype=np.int64), np.empty(k, dtype=np.int64)
         members, values = np.empty(n, dtype=np.int64), np.empty(n * (2 if len(weights) else 1))
         width = max(1, _BLOCK // (16 * n))  # each value is read about 16 times
-        for step in range(1, self.max_iter + 1):
+        for step in range(1, settings.max_iter + 1):
             _ext.reseed(weights, distances, labels, counts)
             for first in range(0, X.shape[1], width):
                 last = min(first + width, X.shape[1])
@@ -212,8 +212,8 @@ class KMedians(CenterModel):
             if progress.active:
                 shown = np.ldexp([trace[-1], trace[-2] - trace[-1]], power)
                 progress.step(step, float(shown[0]), float(shown[1]))
-            converged = trace[-2] - trace[-1] <= self.tol * trace[-1]
-            if converged and (self.tol > 0 or np.array_equal(labels, before)):
+            converged = trace[-2] - trace[-1] <= settings.tol * trace[-1]
+            if converged and (settings.tol > 0 or np.array_equal(labels, before)):
                 break
             converged = False
         mass = np.bincount(labels, weights=weights if len(weights) else None, minlength=k)

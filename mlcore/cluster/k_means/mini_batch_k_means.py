@@ -15,11 +15,21 @@ from mlcore.cluster.k_means.k_means import variance_of
 from mlcore.cluster.k_means.lloyd import Clustering, objective, squared_moves
 from mlcore.cluster.k_means.origin_and_unit import choose_units
 from mlcore.cluster.k_means.row_sampler import RowSampler
-from mlcore.estimator.first_rows import ENOUGH, FirstRows, add_first_rows, first_rows_of_older
+from mlcore.estimator.first_rows import BeginsWithFirstRows
 from mlcore.estimator.progress import Progress
 
 _MOST_COPIES = 64  # of a sample, on average, that passes and patience count
 _FIRST_STEPS = 10  # most steps of Lloyd's algorithm on the first samples of a stream
+
+
+class BatchSettings(NamedTuple):
+    """Checked parameters of fits by batches."""
+
+    n_clusters: int
+    max_iter: int
+    tol: float
+    batch_size: int
+    patience: float  # batches without improvement that end a fit
 
 
 @stored(version=1)
@@ -40,7 +50,7 @@ class Course(NamedTuple):
     _stored = {"smoothed": "float", "least": "float", "n_worse": "int"}
 
 
-class MiniBatchKMeans(CentroidModel):
+class MiniBatchKMeans(BeginsWithFirstRows, CentroidModel):
     r"""Find centres that are near the samples, a batch of them at a time.
 
     Each step assigns the samples of one batch to their nearest centres and moves each centre to
@@ -100,14 +110,13 @@ class MiniBatchKMeans(CentroidModel):
 
     counts_: np.ndarray
     n_steps_: int
+    _groups = "n_clusters"
     _n_batches = 1  # in a pass over all rows, of which `update` takes one
     _run_: Course
-    _first_rows: FirstRows | None = None
     _stored = {
         "counts_": "float64 k",
         "n_steps_": "count",
         "_run_": Course,
-        "_first_rows": ("|", "none", FirstRows),
     }
     _older = {"_run_": (Course._make, "course")}
 
@@ -162,14 +171,14 @@ class MiniBatchKMeans(CentroidModel):
         TypeError, ValueError
             For parameters or data out of range, before any work.
         """
-        self._check_parameters()
+        settings = self._settings()
         rng = self._rng()
         with Progress(self.verbose, self.callback, type(self).__name__, self) as progress:
             checked = self._check_X(X, reset=True)
             weights, weight_power = self._weights(sample_weight, checked.shape[0])
             units, moments = choose_units(checked, weights)
             sampler = RowSampler(checked, weights)
-            n, size = _counted(checked.shape[0], weights, weight_power), int(self.batch_size)
+            n, size = _counted(checked.shape[0], weights, weight_power), settings.batch_size
 
             def batch(centers):
                 rows = sampler.draw_many(rng.random(size))
@@ -183,7 +192,7 @@ class MiniBatchKMeans(CentroidModel):
             least, n_worse, converged = np.inf, 0, False
             own = min(n, size)  # samples by which a batch counts in a pass
             per_pass = -(-n // own)
-            for step in range(1, int(self.max_iter) * n // own + 1):
+            for step in range(1, settings.max_iter * n // own + 1):
                 sums, mass, value = batch(centers)
                 before = wide
                 wide = _averaged(wide, counts, sums, mass)
@@ -199,8 +208,8 @@ class MiniBatchKMeans(CentroidModel):
                 smoothed = value if smoothed is None else smoothed + share * (value - smoothed)
                 n_worse = 0 if smoothed < least else n_worse + 1
                 least = min(least, smoothed)
-                still = self.tol > 0 and shift <= self.tol * moments.variance
-                patient = self.max_no_improvement is None or n_worse < self.max_no_improvement
+                still = settings.tol > 0 and shift <= settings.tol * moments.variance
+                patient = n_worse < settings.patience
                 if still or not patient:
                     why = "small centers change" if still else "lack of improvement in inertia"
                     progress.note(f"Converged ({why}) at step {step}")
@@ -213,11 +222,11 @@ class MiniBatchKMeans(CentroidModel):
             )
             inertia = self._in_range(float(np.ldexp(units.back(found.inertia), weight_power)))
             left = left_by_rounding(
-                checked, weights, units, found, moments.squares, self.n_clusters
+                checked, weights, units, found, moments.squares, settings.n_clusters
             )
             course = Course(float(units.back(smoothed)), float(units.back(least)), n_worse)
         self._warn_of_fewer(len(centers))
-        hidden = warn_of_rounding(left[0], found.inertia, self.tol, type(self).__name__)
+        hidden = warn_of_rounding(left[0], found.inertia, settings.tol, type(self).__name__)
         self._set_fitted(
             X,
             **self._center_attributes(centers, units, checked),
@@ -231,47 +240,15 @@ class MiniBatchKMeans(CentroidModel):
         )
         return self
 
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Take one step with the samples `X` as the batch.
+    def _waits(self):
+        return isinstance(self.init, str) and not hasattr(self, "cluster_centers_")
 
-        On a new model whose `init` does not give the centres, the first samples are kept and
-        clustered anew, by a few steps of Lloyd's algorithm, each time that they have grown by half,
-        until there are 100 for each cluster. With less than `n_clusters` there are no centres yet.
-
-        Parameters
-        ----------
-        X : array-like or sparse of shape (n_samples, n_features)
-        y : ignored
-        sample_weight : array-like of shape (n_samples,), optional
-
-        Returns
-        -------
-        self
-            This model.
-        """
-        self._check_parameters()
-        fresh = not hasattr(self, "cluster_centers_")
-        if self._first_rows is not None or (fresh and isinstance(self.init, str)):
-            add_first_rows(
-                self,
-                X,
-                sample_weight,
-                check=lambda X, like: self._check_X(X, reset=True, like=like),
-                enough=lambda n_features: ENOUGH,
-                n_groups=int(self.n_clusters),
-                fit=self._fitted_to_first,
-            )
-            return self
+    def _step(self, X, sample_weight):
         model = self
-        if fresh:
-            model = type(self)(**self.get_params(deep=False)).begin(X, y, sample_weight)
-        model.update(model.partial_statistics(X, y, sample_weight))
+        if not hasattr(self, "cluster_centers_"):
+            model = type(self)(**self.get_params(deep=False)).begin(X, sample_weight=sample_weight)
+        model.update(model.partial_statistics(X, sample_weight=sample_weight))
         self._update_state(vars(model))
-        return self
-
-    def _set_fitted(self, X_original, **attributes):
-        self.__dict__.pop("_first_rows", None)
-        super()._set_fitted(X_original, **attributes)
 
     def _fitted_to_first(self, X, weight):
         model = type(self)(**self.get_params(deep=False)).begin(X, sample_weight=weight)
@@ -335,15 +312,13 @@ class MiniBatchKMeans(CentroidModel):
         self._check_fitted()
         return not self.converged_ and self.n_steps_ < self.max_iter * self._n_batches
 
-    def _check_parameters(self):
-        super()._check_parameters()
-        owner = type(self).__name__
-        as_integer(self.batch_size, "batch_size", owner=owner, at_least=1)
-        if self.max_no_improvement is not None:
-            as_integer(self.max_no_improvement, "max_no_improvement", owner=owner, at_least=1)
-
-    def _from_older_state(self, state):
-        return super()._from_older_state(first_rows_of_older(state))
+    def _settings(self):
+        owner, patience = type(self).__name__, self.max_no_improvement
+        settings = super()._settings()
+        size = as_integer(self.batch_size, "batch_size", owner=owner, at_least=1)
+        if patience is not None:
+            as_integer(patience, "max_no_improvement", owner=owner, at_least=1)
+        return BatchSettings(*settings, size, np.inf if patience is None else patience)
 
     def _best_start(self, X, weights, units, rng, batch):
         best, least = None, np.inf

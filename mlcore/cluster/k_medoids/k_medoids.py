@@ -2,7 +2,7 @@
 
 import numbers
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -35,6 +35,13 @@ from mlcore.runtime.memory import require_memory
 
 _INITS = "k-medoids++", "random", "build"
 _HIDDEN = 0.01  # difference of the objective of the search from the true one, as a share, told
+
+
+class Settings(NamedTuple):
+    """Checked parameters of the swaps; the others are checked too."""
+
+    tol: float
+    max_iter: int
 
 
 class KMedoids(CallbackSupport, Transformer, Clusterer, Model):
@@ -198,7 +205,7 @@ class KMedoids(CallbackSupport, Transformer, Clusterer, Model):
             If a matrix of distances is needed and does not fit.
         """
         owner = type(self).__name__
-        tol, max_iter = self._check_parameters()
+        settings = self._settings()
         dissimilarity = Dissimilarity(self.metric, self.power, owner)
         rng = as_random_state(self.random_state, owner=owner)
         with Progress(self.verbose, self.callback, owner, self) as progress:
@@ -232,7 +239,7 @@ class KMedoids(CallbackSupport, Transformer, Clusterer, Model):
                 state = other
             else:
                 trace = []
-            found = swap_medoids(rows, state, order, tol=tol, max_iter=max_iter, report=report)
+            found = swap_medoids(rows, state, order, **settings._asdict(), report=report)
             medoids = found.medoids
             exact = rows.exact(medoids)
             weight = float(weights.sum()) if len(weights) else rows.n
@@ -260,8 +267,8 @@ class KMedoids(CallbackSupport, Transformer, Clusterer, Model):
         if not found.converged:
             warn(
                 "ConvergenceWarning",
-                f"{owner} stopped after max_iter={max_iter} rounds, with samples left that it has "
-                "not tried since the last swap. Increase max_iter.",
+                f"{owner} stopped after max_iter={settings.max_iter} rounds, with samples left "
+                "that it has not tried since the last swap. Increase max_iter.",
             )
         self._set_fitted(
             X,
@@ -322,7 +329,7 @@ class KMedoids(CallbackSupport, Transformer, Clusterer, Model):
     def _n_out(self):
         return len(self.medoid_indices_)
 
-    def _check_parameters(self):
+    def _settings(self):
         owner = type(self).__name__
         as_integer(self.n_clusters, "n_clusters", owner=owner, at_least=1)
         as_choice(self.power, "power", (1, 2), owner=owner)
@@ -334,7 +341,7 @@ class KMedoids(CallbackSupport, Transformer, Clusterer, Model):
                 "'k-medoids++', 'random', 'build' or an array of samples' indices."
             )
         tol = as_real(self.tol, "tol", owner=owner, at_least=0)
-        return tol, as_integer(self.max_iter, "max_iter", owner=owner, at_least=1)
+        return Settings(tol, as_integer(self.max_iter, "max_iter", owner=owner, at_least=1))
 
     def _weights(self, sample_weight, n_samples):
         """Return checked weights, empty for ones."""

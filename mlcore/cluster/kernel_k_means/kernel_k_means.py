@@ -2,7 +2,7 @@
 
 import numbers
 from collections.abc import Callable, Iterator
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
@@ -37,6 +37,14 @@ from mlcore.runtime.memory import require_memory
 
 _INITS = "k-means++", "random"
 _FAR = 4.0  # times the variance: squared mean from which samples are centred, which costs little
+
+
+class Settings(NamedTuple):
+    """Checked parameters of the steps; those of kernel and starts are checked too."""
+
+    n_clusters: int
+    max_iter: int
+    tol: float
 
 
 class KernelKMeans(CallbackSupport, Clusterer, KernelModel):
@@ -223,8 +231,7 @@ class KernelKMeans(CallbackSupport, Clusterer, KernelModel):
         MemoryError
             If what must be held does not fit.
         """
-        self._check_parameters()
-        owner = type(self).__name__
+        settings, owner = self._settings(), type(self).__name__
         rng = as_random_state(self.random_state, owner=owner)
         with Progress(self.verbose, self.callback, owner, self) as progress:
             samples = self._training_samples(X)
@@ -234,17 +241,17 @@ class KernelKMeans(CallbackSupport, Clusterer, KernelModel):
             origin, centred = self._centred(samples, gamma)
             kernel, gram = self._gram(centred, gamma)
             require_memory(
-                self.n_clusters, gram.n, 8, what="the sums by cluster",
+                settings.n_clusters, gram.n, 8, what="the sums by cluster",
                 instead="lower n_clusters, or fit some of the rows and predict the others",
             )  # fmt: skip
-            assignment = KernelAssignment(gram, weights, self.n_clusters)
+            assignment = KernelAssignment(gram, weights, settings.n_clusters)
 
             def report(step, value, change):
                 progress.step(step, float(np.ldexp(value, power)), change)
 
             best = None
             for labels in self._starts(centred, kernel, gram, weights, rng):
-                found = descend(assignment, labels, self.max_iter, self.tol, report)
+                found = descend(assignment, labels, settings.max_iter, settings.tol, report)
                 # Of starts equal but for rounding, the first: their clusters may be equal too.
                 if best is None or found.means.objective < best.means.objective - assignment.slack:
                     best = found
@@ -302,13 +309,13 @@ class KernelKMeans(CallbackSupport, Clusterer, KernelModel):
 
     # ---- before the work
 
-    def _check_parameters(self):
+    def _settings(self):
         owner = type(self).__name__
-        as_integer(self.n_clusters, "n_clusters", owner=owner, at_least=1, at_most=2**31 - 1)
+        k = as_integer(self.n_clusters, "n_clusters", owner=owner, at_least=1, at_most=2**31 - 1)
         self._checked_kernel()
         self._checked_gamma(self.gamma)
-        as_integer(self.max_iter, "max_iter", owner=owner, at_least=1)
-        as_real(self.tol, "tol", owner=owner, at_least=0)
+        max_iter = as_integer(self.max_iter, "max_iter", owner=owner, at_least=1)
+        tol = as_real(self.tol, "tol", owner=owner, at_least=0)
         as_real(self.cache_size, "cache_size", owner=owner, above=0)
         if isinstance(self.init, str):
             as_choice(self.init, "init", _INITS, owner=owner)
@@ -318,6 +325,7 @@ class KernelKMeans(CallbackSupport, Clusterer, KernelModel):
             as_choice(self.n_init, "n_init", ("auto",), owner=owner)
         else:
             as_integer(self.n_init, "n_init", owner=owner, at_least=1)
+        return Settings(k, max_iter, tol)
 
     def _given_labels(self, n_samples):
         """Return the labels in `init`, checked; `n_samples` of them unless it is None."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -31,6 +31,24 @@ _FEWEST, _MOST = 2048, 8192  # clusters whose distances are formed when there ar
 _LAST = 512  # clusters: of fewer, a matrix is quicker than searches among their points
 _SCALED = ("euclidean", "precomputed")  # metrics whose largest distance needs no matrix
 _SMALL, _WIDE = 1024, 32  # of at most so many samples, or more features, Ward's takes a matrix, too
+
+
+class Settings(NamedTuple):
+    """Checked parameters.
+
+    Attributes
+    ----------
+    metric : str or callable
+    n_clusters : int or None
+    threshold : float or None
+        `distance_threshold`, or `scaled_distance_threshold`, whichever is given.
+    compute_distances : bool
+    """
+
+    metric: Any
+    n_clusters: int | None
+    threshold: float | None
+    compute_distances: bool
 
 
 class AgglomerativeClustering(CallbackSupport, Clusterer, Model):
@@ -206,30 +224,29 @@ class AgglomerativeClustering(CallbackSupport, Clusterer, Model):
         MemoryError
             If a matrix of distances does not fit; before it is allocated.
         """
-        self._check_parameters()
-        owner = type(self).__name__
+        settings, owner = self._settings(), type(self).__name__
         with Progress(self.verbose, self.callback, owner, self) as progress:
             checked = self._check_X(X, reset=True)
             n = len(checked)
-            require_enough(n, self.n_clusters or 1, "n_clusters")
+            require_enough(n, settings.n_clusters or 1, "n_clusters")
             if self._precomputed:
                 checked = given_distances(checked, owner)
             merge, n_components = None, 1
             if self.connectivity is not None:
-                edges, component = as_edges(self.connectivity, checked, self._metric, owner)
+                edges, component = as_edges(self.connectivity, checked, settings.metric, owner)
                 n_components = int(component.max()) + 1
                 merge = partial(merge_along, edges=edges)
-                if 1 < n_components <= (self.n_clusters or 0):
+                if 1 < n_components <= (settings.n_clusters or 0):
                     merge = partial(merge_apart, edges=edges, component=component)
-            Z, largest = self._merges(checked, merge, _reporter(progress))
+            Z, largest = self._merges(checked, settings.metric, merge, _reporter(progress))
         children = Z[:, :2].astype(np.int64)
-        threshold = self.distance_threshold
+        k, threshold = settings.n_clusters, settings.threshold
         if self.scaled_distance_threshold is not None:
-            threshold = self.scaled_distance_threshold * largest
-        kept = np.arange(n - 1) < n - self.n_clusters if threshold is None else Z[:, 2] < threshold
+            threshold = threshold * largest
+        kept = np.arange(n - 1) < n - k if threshold is None else Z[:, 2] < threshold
         labels = np.empty(n, dtype=np.int64)
         top = np.empty(2 * n - 1, dtype=np.int64)
-        shown = self.compute_distances or threshold is not None
+        shown = settings.compute_distances or threshold is not None
         self._set_fitted(
             X,
             n_clusters_=_ext.cut(children, kept.astype(np.uint8), top, labels),
@@ -271,10 +288,10 @@ class AgglomerativeClustering(CallbackSupport, Clusterer, Model):
         if links.shape[1] and not np.array_equal(links[:, :2], children):
             raise ValueError("linkage_matrix_ is not the tree of children_.")
 
-    def _check_parameters(self):
+    def _settings(self):
         owner = type(self).__name__
         as_choice(self.linkage, "linkage", _LINKAGES, owner=owner)
-        as_bool(self.compute_distances, "compute_distances", owner=owner)
+        shown = as_bool(self.compute_distances, "compute_distances", owner=owner)
         metric = as_metric(self.metric, owner)
         if self.linkage in SQUARED and metric not in ("euclidean", "precomputed"):
             raise ValueError(
@@ -306,23 +323,21 @@ class AgglomerativeClustering(CallbackSupport, Clusterer, Model):
                 f"scaled_distance_threshold must be given, the others None, but "
                 f"{' and '.join(given) or 'none'} is not None."
             )
+        threshold = None if given == ["n_clusters"] else getattr(self, given[0])
+        return Settings(metric, self.n_clusters, threshold, shown)
 
     @property
     def _precomputed(self):
         return isinstance(self.metric, str) and self.metric == "precomputed"
 
-    @property
-    def _metric(self):
-        return as_metric(self.metric, type(self).__name__)
-
-    def _merges(self, X, along, report):
+    def _merges(self, X, metric, along, report):
         """Return the linkage matrix, and the largest distance of two samples if it is needed."""
         n = len(X)
         if n == 1:
             return np.empty((0, 4)), 0.0
         power, largest = 0, None
         scaled = self.scaled_distance_threshold is not None
-        metric, owner = self._metric, type(self).__name__
+        owner = type(self).__name__
         if metric == "euclidean":
             # A power of two: no digit changes, and squares neither overflow nor vanish.
             power = int(np.frexp(max(X.max(), -X.min()))[1])
@@ -341,7 +356,7 @@ class AgglomerativeClustering(CallbackSupport, Clusterer, Model):
             )
             largest = float(X.max()) if scaled else None
         else:
-            D = self._distances(X)
+            D = self._distances(X, metric)
             largest = max(D[start : start + 256, :n].max() for start in range(0, n, 256))
             for start in range(0, n if self.linkage in SQUARED else 0, 256):
                 np.square(D[start : start + 256], out=D[start : start + 256])
@@ -374,7 +389,7 @@ class AgglomerativeClustering(CallbackSupport, Clusterer, Model):
         fill_euclidean(X, D, squared=self.linkage in SQUARED)
         return merge_matrix(D, self.linkage, np.ones(n), np.arange(n), report)
 
-    def _distances(self, X):
+    def _distances(self, X, metric):
         owner, n = type(self).__name__, len(X)
         D = square_matrix(n, owner)
         if self._precomputed:
@@ -382,7 +397,7 @@ class AgglomerativeClustering(CallbackSupport, Clusterer, Model):
                 rows, columns = X[start : start + 256], X[:, start : start + 256].T
                 D[start : start + 256, :n] = rows / 2.0 + columns / 2.0
         else:
-            fill_metric(X, D, self._metric, owner)
+            fill_metric(X, D, metric, owner)
         return D
 
 

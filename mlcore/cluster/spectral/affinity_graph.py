@@ -68,6 +68,16 @@ class Graph(NamedTuple):
         return G / np.sqrt(np.where(mass > 0, mass, 1.0))
 
 
+class Settings(NamedTuple):
+    """Checked parameters of a fit; those of the affinities are checked too."""
+
+    n_clusters: int
+    n_init: int
+    max_iter: int
+    tol: float
+    rng: np.random.Generator
+
+
 class AffinityClusterer(Clusterer, Model):
     """Base of clusterers by affinities: parameters, graph and its normalisation."""
 
@@ -118,9 +128,9 @@ class AffinityClusterer(Clusterer, Model):
 
     # ---- for subclasses
 
-    def _check_parameters(self):
+    def _settings(self):
         owner = type(self).__name__
-        as_integer(self.n_clusters, "n_clusters", owner=owner, at_least=1)
+        k = as_integer(self.n_clusters, "n_clusters", owner=owner, at_least=1)
         if not (callable(self.affinity) and self._takes_functions):
             as_choice(self.affinity, "affinity", self._affinities, owner=owner)
         if not isinstance(self.gamma, str):
@@ -129,10 +139,13 @@ class AffinityClusterer(Clusterer, Model):
             as_choice(self.gamma, "gamma", ("scale", "auto"), owner=owner)
         as_integer(self.n_neighbors, "n_neighbors", owner=owner, at_least=1)
         as_choice(self.normalization, "normalization", NORMALIZATIONS, owner=owner)
-        as_integer(self.n_init, "n_init", owner=owner, at_least=1)
-        as_integer(self.max_iter, "max_iter", owner=owner, at_least=1)
-        as_real(self.tol, "tol", owner=owner, above=0.0)
-        return as_random_state(self.random_state, owner=owner)
+        return Settings(
+            k,
+            as_integer(self.n_init, "n_init", owner=owner, at_least=1),
+            as_integer(self.max_iter, "max_iter", owner=owner, at_least=1),
+            as_real(self.tol, "tol", owner=owner, above=0.0),
+            as_random_state(self.random_state, owner=owner),
+        )
 
     def _affinity(self, X):
         """Return the affinities: a new matrix, or one checked by `as_symmetric`."""

@@ -150,16 +150,16 @@ class ProbabilisticClustering(CallbackSupport, AffinityClusterer):
         self
             This model.
         """
-        rng = self._check_parameters()
+        k, n_init, max_iter, tol, rng = self._settings()
         owner = type(self).__name__
         with Progress(self.verbose, self.callback, owner, self) as progress:
             checked = self._check_X(X, reset=True)
-            require_enough(checked.shape[0], self.n_clusters, "n_clusters")
+            require_enough(checked.shape[0], k, "n_clusters")
             graph, _ = self._graph(self._affinity(checked), explicit=True)
-            F, k, best = graph.matrix.K, self.n_clusters, None
-            for start in range(self.n_init):
+            F, best = graph.matrix.K, None
+            for start in range(n_init):
                 G = _random(F, k, rng) if start else _spectral(graph, k, rng)
-                found = _descend(F, G, self.tol, self.max_iter, progress)
+                found = _descend(F, G, tol, max_iter, progress)
                 if best is None or found.trace[-1] < best.trace[-1]:
                     best = found
             G = best.G
@@ -174,8 +174,8 @@ class ProbabilisticClustering(CallbackSupport, AffinityClusterer):
         if not best.converged:
             warn(
                 "ConvergenceWarning",
-                f"{owner} stopped after {self.max_iter} sweeps, the last of which moved an entry "
-                f"by {best.change:.1e} of the largest, more than tol={self.tol:g}: increase "
+                f"{owner} stopped after {max_iter} sweeps, the last of which moved an entry "
+                f"by {best.change:.1e} of the largest, more than tol={tol:g}: increase "
                 "max_iter or tol.",
             )
         sums = G.sum(axis=1, keepdims=True)

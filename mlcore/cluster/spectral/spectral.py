@@ -241,11 +241,11 @@ class SpectralClustering(CallbackSupport, AffinityClusterer):
         MemoryError
             If the affinities do not fit into free memory.
         """
-        rng = self._check_parameters()
+        k, n_init, max_iter, tol, rng = self._settings()
         owner = type(self).__name__
         with Progress(self.verbose, self.callback, owner, self) as progress:
             checked = self._check_X(X, reset=True)
-            n, k, m = checked.shape[0], self.n_clusters, self.n_components or self.n_clusters
+            n, m = checked.shape[0], self.n_components or k
             require_enough(n, k, "n_clusters")
             require_enough(n, m, "n_components")
             drawn = None
@@ -256,7 +256,7 @@ class SpectralClustering(CallbackSupport, AffinityClusterer):
                 self._warn_of_constant(graph.n_components)
                 m, start = graph.n_components + 1, None
             found = relaxed(
-                graph, m, rng, start, self.tol, self.max_iter,
+                graph, m, rng, start, tol, max_iter,
                 lambda step, total, residual: progress.step(
                     step, float(graph.of_S(total, m)), residual
                 ),
@@ -265,12 +265,12 @@ class SpectralClustering(CallbackSupport, AffinityClusterer):
             how = self.assign_labels
             progress.note(f"Computing label assignment using {how}")
             embedding = embedded(graph, found.vectors, how).astype(checked.dtype)
-            labels, objective = assigned(graph, found.vectors, embedding, k, how, self.n_init, rng)
+            labels, objective = assigned(graph, found.vectors, embedding, k, how, n_init, rng)
         if not found.converged:
             warn(
                 "ConvergenceWarning",
                 f"{owner} stopped after {len(found.trace)} passes with residuals of up to "
-                f"{found.residuals.max():.1e}, more than tol={self.tol:g}: increase max_iter or "
+                f"{found.residuals.max():.1e}, more than tol={tol:g}: increase max_iter or "
                 "tol.",
             )
         after = [found.next_value] if m < n else []
@@ -300,8 +300,8 @@ class SpectralClustering(CallbackSupport, AffinityClusterer):
             f"tell n_clusters={self.n_clusters} clusters apart: {connected + 1} are taken.",
         )
 
-    def _check_parameters(self):
-        rng, owner = super()._check_parameters(), type(self).__name__
+    def _settings(self):
+        settings, owner = super()._settings(), type(self).__name__
         as_choice(self.assign_labels, "assign_labels", ASSIGNMENTS, owner=owner)
         as_choice(self.eigen_solver, "eigen_solver", (None, "arpack", "lobpcg"), owner=owner)
         if self.n_components is not None:
@@ -319,7 +319,7 @@ class SpectralClustering(CallbackSupport, AffinityClusterer):
                 f"{owner}: kernel_params is of type {type(self.kernel_params).__name__}, but must "
                 "be a dict or None."
             )
-        return rng
+        return settings
 
     def _affinity(self, X):
         kind, owner = self.affinity, type(self).__name__
