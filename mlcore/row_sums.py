@@ -1,7 +1,7 @@
 """Interface of fits that are sums over rows, in memory, in files or on other machines."""
 
 import copy
-from abc import ABCMeta, abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, ClassVar, Protocol, Self
 
@@ -31,16 +31,7 @@ class FourMethods(Protocol):
     def update(self, statistics: Any) -> Any: ...
 
 
-class _ByMethods(ABCMeta):
-    """The class of `RowSums`, whose instances are all objects with the four methods."""
-
-    def __instancecheck__(cls, instance: Any) -> bool:
-        if cls is RowSums:
-            return all(callable(getattr(instance, name, None)) for name in _METHODS)
-        return super().__instancecheck__(instance)
-
-
-class RowSums(metaclass=_ByMethods):
+class RowSums(ABC):
     """Base of models whose fit repeats sums over the rows of the data.
 
     ``fit`` is a loop over these methods, and so is a fit to data in blocks::
@@ -69,9 +60,14 @@ class RowSums(metaclass=_ByMethods):
     True
     """
 
-    start_rows: ClassVar[str] = (
-        "sample"  # that `begin` needs: rows that stand for all, or a "block"
-    )
+    start_rows: ClassVar[str] = "sample"  # for `begin`: rows that stand for all, or a "block"
+    _kept_here: ClassVar[tuple[str, ...]] = ("callback",)  # attributes that workers do not need
+
+    @classmethod
+    def __subclasshook__(cls, other: type) -> bool:
+        if cls is RowSums:
+            return all(callable(getattr(other, name, None)) for name in _METHODS)
+        return NotImplemented
 
     @abstractmethod
     def begin(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -165,7 +161,7 @@ class RowSums(metaclass=_ByMethods):
         """
         return np.empty(0, np.intp)
 
-    def begin_over_blocks(self, total: Callable[[Any], Any], seed: int) -> None:
+    def begin_over_blocks(self, total: Callable[[Any], Any], seed: int) -> None:  # noqa: B027
         """Improve the start that `begin` has chosen from a sample, with all rows in mind.
 
         Parameters
@@ -186,7 +182,7 @@ class RowSums(metaclass=_ByMethods):
         """
         return False
 
-    def finish(self, total: Any = None) -> None:
+    def finish(self, total: Any = None) -> None:  # noqa: B027
         """End a fit by `update` as `fit` ends: with its last values, order and warnings.
 
         Parameters
@@ -203,7 +199,7 @@ class RowSums(metaclass=_ByMethods):
         model
             This model, or a copy without its callback and what only `update` reads.
         """
-        return without(self, "callback")
+        return without(self, *self._kept_here)
 
 
 class OnePass(RowSums):
@@ -214,6 +210,7 @@ class OnePass(RowSums):
     """
 
     start_rows = "block"
+    _kept_here = "callback", "_sums_"
     _result: ClassVar[str]  # an attribute that `update` sets
     _Statistics: ClassVar[type]  # of the sums
     _sums_ = None  # over all rows so far; models declare its type
@@ -255,16 +252,6 @@ class OnePass(RowSums):
         self._check_fitted()
         return not hasattr(self, self._result)
 
-    def for_workers(self) -> Self:
-        """Return the model that workers need for sums: without what stays in this process.
-
-        Returns
-        -------
-        model
-            This model, or a copy without the sums so far.
-        """
-        return without(self, "callback", "_sums_")
-
     # ---- what `partial_fit` asks of a model
 
     def _first_statistics(self, X: Any, y: Any, sample_weight: Any) -> Any:
@@ -278,6 +265,13 @@ class OnePass(RowSums):
     def _update_so_far(self, statistics: Any) -> None:
         """Update by sums over rows that may be too few yet: then keep the sums alone."""
         self.update(statistics)
+
+    def _declared(self, statistics: Any, classes: Any) -> Any:
+        """Return the sums of rows whose labels must be among these."""
+        owner = type(self).__name__
+        declared = declared_classes(classes, vars(self).get("classes_"), owner=owner)
+        require_declared(statistics.classes, declared, owner)
+        return statistics
 
     # ---- the one program of `partial_fit`
 
@@ -311,42 +305,33 @@ class OnePass(RowSums):
         return None
 
 
-class OnePassOfClasses(OnePass):
-    """Base of classifiers whose `update` is the whole fit; any call may bring new classes."""
+# The method of classifiers of one pass, in place of the one above.
+def partial_fit(self: Any, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
+    """Add rows to those of `fit` and of earlier calls, and fit to all of them.
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Add rows to those of `fit` and of earlier calls, and fit to all of them.
+    The fit is that of all rows at once, to rounding. While they are too few for a fit their
+    sums are kept alone.
 
-        The fit is that of all rows at once, to rounding. While they are too few for a fit their
-        sums are kept alone.
+    Parameters
+    ----------
+    X : array-like or sparse of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,)
+        Any call may bring new classes.
+    classes : array-like of shape (n_classes,), optional
+        All labels that `y` may hold; None allows any.
+    sample_weight : array-like of shape (n_samples,), optional
 
-        Parameters
-        ----------
-        X : array-like or sparse of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-            Any call may bring new classes.
-        classes : array-like of shape (n_classes,), optional
-            All labels that `y` may hold; None allows any.
-        sample_weight : array-like of shape (n_samples,), optional
+    Returns
+    -------
+    self
+        This model.
 
-        Returns
-        -------
-        self
-            This model.
-
-        Raises
-        ------
-        ValueError
-            For rows of another form than those before, and labels that are not among `classes`.
-        """
-        return self._add(X, y, sample_weight, classes)
-
-    def _declared(self, statistics: Any, classes: Any) -> Any:
-        """Return the sums of rows whose labels must be among these."""
-        owner = type(self).__name__
-        declared = declared_classes(classes, vars(self).get("classes_"), owner=owner)
-        require_declared(statistics.classes, declared, owner)
-        return statistics
+    Raises
+    ------
+    ValueError
+        For rows of another form than those before, and labels that are not among `classes`.
+    """
+    return self._add(X, y, sample_weight, classes)
 
 
 class Adapter(RowSums):

@@ -25,14 +25,15 @@ from mlcore.numerics.scatter import (
     powers_of_two,
     require_in_units,
 )
-from mlcore.row_sums import OnePassOfClasses
+from mlcore.row_sums import OnePass
+from mlcore.row_sums import partial_fit as partial_fit_of_classes
 from mlcore.runtime.threads import single_threaded_blas
 
 _EXPONENT = {4: 28, 8: 230}  # by bytes of a number: larger powers of two are taken out of the data
 _BEGUN = ("n_features_in_", "feature_names_in_", "origin_", "_units_")  # what `begin` sets
 
 
-class NormalClasses(OnePassOfClasses, Classifier, Model):
+class NormalClasses(OnePass, Classifier, Model):
     """Base of models with scores: log posterior probabilities up to a term of each sample.
 
     They follow from the `ClassScatters` of all rows.
@@ -46,6 +47,7 @@ class NormalClasses(OnePassOfClasses, Classifier, Model):
     _units_: np.ndarray  # int (d,): the sums are those of 2^-units x
     _sums_: ClassScatters | None
     _result = "means_"
+    partial_fit = partial_fit_of_classes  # a method, not one more class above
     _Statistics = ClassScatters
     _stored = {
         "priors_": "float64 c",

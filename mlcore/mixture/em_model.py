@@ -20,7 +20,7 @@ from mlcore.estimator.model import Model, warn
 from mlcore.estimator.progress import CallbackSupport, Progress
 from mlcore.mixture.components import Components
 from mlcore.mixture.em import EM, RECENT, Fall, Run
-from mlcore.row_sums import RowSums, without
+from mlcore.row_sums import RowSums
 from mlcore.runtime.threads import single_threaded_blas
 
 _MANY_ROWS = 1e6  # whose sums are rounded as much as those of blocks, whose rows nobody counts
@@ -82,6 +82,7 @@ class EMModel(BeginsWithFirstRows, RowSums, Model):
         "_run_": ("|", "none", Passes),
     }
     _older = {"_run_": (Passes, "drawn")}
+    _kept_here = "callback", "_run_"
     set_callbacks = CallbackSupport.set_callbacks  # a method, not one more class above
     _instead = {
         "verbose_interval": "drop it: verbose=1 prints a line a second, verbose=2 every step",
@@ -469,16 +470,6 @@ class EMModel(BeginsWithFirstRows, RowSums, Model):
         changed |= components.of_ties(run.parameters, run.spikes)
         self._update_state(changed | {"collapsed_components_": run.collapsed})
         self._report(run, components)
-
-    def for_workers(self) -> Self:
-        """Return the model that workers need for sums: without what stays in this process.
-
-        Returns
-        -------
-        model
-            This model, or a copy without its callback and the state of the fit.
-        """
-        return without(self, "callback", "_run_")
 
     # ---- partial_fit
 

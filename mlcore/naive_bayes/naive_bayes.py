@@ -18,7 +18,8 @@ from mlcore.naive_bayes.class_counts import (
     with_classes,
 )
 from mlcore.numerics.log_softmax import log_softmax
-from mlcore.row_sums import OnePassOfClasses, require_declared
+from mlcore.row_sums import OnePass, require_declared
+from mlcore.row_sums import partial_fit as partial_fit_of_classes
 
 
 class Likelihood(NamedTuple):
@@ -53,7 +54,7 @@ class Settings(NamedTuple):
     reserves_unseen: bool | None = None
 
 
-class NaiveBayes(OnePassOfClasses, Classifier, Model):
+class NaiveBayes(OnePass, Classifier, Model):
     """Base of classifiers whose features are independent given the class: they are `RowSums`."""
 
     class_prior: Any
@@ -64,6 +65,7 @@ class NaiveBayes(OnePassOfClasses, Classifier, Model):
 
     _Statistics = ClassCounts
     _result = "classes_"
+    partial_fit = partial_fit_of_classes  # a method, not one more class above
     _sums_check: ClassVar[bool] = False  # the loop that adds CSR rows checks them too
     _stored = {"class_count_": "float64 c", "class_log_prior_": "float64 c"}
 
