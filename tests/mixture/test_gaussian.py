@@ -16,7 +16,7 @@ from sklearn.mixture import GaussianMixture as Peer
 from threadpoolctl import threadpool_limits
 
 from mlcore.mixture import GaussianMixture
-from mlcore.mixture.gaussian.covariance_types.families import TYPES
+from mlcore.mixture.gaussian.covariances import TYPES
 from mlcore.mixture.gaussian.e_step import Rows
 from mlcore.row_sums import RowSums
 

@@ -11,9 +11,9 @@ from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 
 from mlcore.mixture import GaussianMixture
-from mlcore.mixture.gaussian.covariance_types.families import TYPES
-from mlcore.mixture.gaussian.data_scale import location_and_variances
+from mlcore.mixture.gaussian.covariances import TYPES
 from mlcore.mixture.gaussian.e_step import Rows
+from mlcore.mixture.gaussian.parameters import location_and_variances
 
 
 def mixture(n, d, k, kind):

@@ -13,7 +13,7 @@ import mlcore
 from mlcore.blocks import fit_blocks, row_blocks
 from mlcore.estimator.model import ConvergenceWarning
 from mlcore.mixture import GaussianMixture, select_mixture
-from mlcore.mixture.gaussian.covariance_types.families import TYPES
+from mlcore.mixture.gaussian.covariances import TYPES
 from mlcore.mixture.gaussian.e_step import Rows
 from mlcore.mixture.gaussian.spikes import Ties, tied_values, with_earlier
 

@@ -5,7 +5,7 @@ import numpy as np
 from mlcore.mixture.components import Components
 from mlcore.mixture.em import Run
 from mlcore.mixture.gaussian import initialization
-from mlcore.mixture.gaussian.covariance_types.covariance_type import CovarianceType
+from mlcore.mixture.gaussian.covariances import CovarianceType
 from mlcore.mixture.gaussian.e_step import Rows, rounding
 from mlcore.mixture.gaussian.incomplete_rows import IncompleteRows
 from mlcore.mixture.gaussian.parameters import DataScale, Parameters
@@ -121,9 +121,8 @@ class GaussianComponents(Components):
         statistics = rows.statistics(parameters)
         objective = statistics.log_likelihood / rows.total
         new, collapsed = self.maximize(statistics, parameters)
-        lost = self.family.lost
-        poor = not rows.in_single(new) or lost(statistics, new, _SINGLE)
-        if rows.in_single(parameters) and poor:
+        lost, single = self.family.lost, rows.in_single(parameters)
+        if single and (not rows.in_single(new) or lost(statistics, new, _SINGLE)):
             statistics = rows.statistics(parameters, exact=True)
             new, collapsed = self.maximize(statistics, parameters)
         if lost(statistics, new, _DOUBLE):

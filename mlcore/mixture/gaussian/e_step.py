@@ -4,12 +4,12 @@ Rows pass through the compiled loop in pieces, so that a signal never waits for 
 """
 
 import math
+from functools import partial
 
 import numpy as np
 
 from mlcore._ext.mixture import gaussian as _ext
-from mlcore.mixture.gaussian.covariance_types.covariance_type import CovarianceType
-from mlcore.mixture.gaussian.covariance_types.families import FULL
+from mlcore.mixture.gaussian.covariances import FULL, CovarianceType
 from mlcore.mixture.gaussian.parameters import Parameters, Statistics
 from mlcore.runtime.memory import require_memory
 from mlcore.runtime.scratch import scratch_array
@@ -22,6 +22,7 @@ _DIRECTION_WORK = 1 << 17  # operations, n k d d, below which that table costs m
 _FAR = 6.0  # deviations from mean to mean: 2^-64 is 9.4 of them from the mean, and rows scatter
 # float32 is used while a whitened coordinate is wrong by at most this many of its roundings: 6e-5.
 _MOST_ROUNDINGS = 1e3
+_SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 _LOG_2_PI = math.log(2 * math.pi)
 
 
@@ -45,6 +46,20 @@ class Rows:
         self.merged = False  # whether equal rows were merged to one of their weight
         self._scatter = None
         self._scratch = {}
+        self._k = 0  # components that the pieces are for
+
+    def _cut(self, k):
+        """Set what all passes over k components share: pieces of rows and their threads."""
+        (n, d), family, self._k = self.X.shape, self._family, k
+        work, self._shape = family.operations(k, d), family.shape(k, d)
+        step = max(64, items_per_call(work))
+        if step >= _ext.ROWS:
+            step = step // _ext.ROWS * _ext.ROWS
+        pieces = [slice(lo, min(n, lo + step)) for lo in range(0, n, step)]
+        self._pieces = [(own, effective_threads((own.stop - own.start) * work)) for own in pieces]
+        # Whether `_directions` saves more than it costs, in time and memory.
+        small = family.layout == "full" and k * k * (d + 1) <= _DIRECTION_VALUES
+        self._directed = small and 16 * k <= n and n * work >= _DIRECTION_WORK
 
     def statistics(self, parameters: Parameters, *, exact: bool = False, centres=None):
         """Return the Statistics, about `centres` or else the means.
@@ -52,7 +67,7 @@ class Rows:
         They are computed in the type of the rows where that is good enough, with `exact` in
         float64.
         """
-        dtype = self._dtype(parameters, exact)
+        dtype = _DOUBLE if exact or not self.in_single(parameters) else _SINGLE
         k, d = parameters.means.shape
         size = _ext.n_moments(self._layout_id, k, d)
         parts = min(_N_PARTS, max(1, _PART_VALUES // size), -(-len(self.X) // _ext.ROWS))
@@ -61,8 +76,8 @@ class Rows:
         base = self.origin.astype(np.float64) if d <= _ext.FEW else 0.0
         centres = (about - base).astype(dtype)
         layout = self._layout(parameters, dtype)
-        for piece in self._pieces(k):
-            self._call(piece, layout, centres, moments, dtype)
+        for piece, threads in self._pieces:
+            self._call(piece, threads, layout, centres, moments, dtype)
         total = moments[0]
         for part in moments[1:]:
             total += part
@@ -82,37 +97,18 @@ class Rows:
                 n, k, out.itemsize, what="the probabilities", instead="pass fewer rows at a time"
             )
         density, proba = np.empty(n, out), np.empty((n if with_proba else 0, k), out)
-        dtype = self._dtype(parameters, False)
+        dtype = _SINGLE if self.in_single(parameters) else _DOUBLE
         layout = self._layout(parameters, dtype)
         centres = parameters.means.astype(dtype)
         moments = np.empty((_N_PARTS, 0))
-        for piece in self._pieces(k):
+        for piece, threads in self._pieces:
             rows = piece.stop - piece.start
             own, shares = np.empty(rows, dtype), np.empty((rows if with_proba else 0, k), dtype)
-            self._call(piece, layout, centres, moments, dtype, own, shares)
+            self._call(piece, threads, layout, centres, moments, dtype, own, shares)
             density[piece] = np.maximum(own, np.finfo(out).min)
             if with_proba:
                 proba[piece] = shares
         return density, self._labels.astype(np.intp), proba
-
-    def _pieces(self, k):
-        n, step = len(self.X), max(64, items_per_call(self._work(k)))
-        if step >= _ext.ROWS:
-            step = step // _ext.ROWS * _ext.ROWS
-        return [slice(lo, min(n, lo + step)) for lo in range(0, n, step)]
-
-    def _work(self, k):
-        """Return the number of operations for a row."""
-        return self._family.operations(k, self.X.shape[1])
-
-    def _directions_pay(self, k, d):
-        """Return True if `_directions` saves more than it costs, in time and memory."""
-        if self._family.layout != "full" or k * k * (d + 1) > _DIRECTION_VALUES:
-            return False
-        return 16 * k <= len(self.X) and len(self.X) * self._work(k) >= _DIRECTION_WORK
-
-    def _dtype(self, parameters, exact):
-        return np.dtype(np.float64 if exact or not self.in_single(parameters) else np.float32)
 
     def in_single(self, parameters: Parameters) -> bool:
         """Return whether float32 is exact enough for these rows under these parameters."""
@@ -124,7 +120,9 @@ class Rows:
         """Arguments of the compiled loop: constants, means, factors, rotation, directions."""
         weights, means, _, factors = parameters
         k, d = len(weights), self.X.shape[1]
-        if means.shape != (k, d) or factors.shape != self._family.shape(k, d):
+        if k != self._k:
+            self._cut(k)
+        if means.shape != (k, d) or factors.shape != self._shape:
             raise ValueError(
                 f"means_ of shape {means.shape} and precisions_cholesky_ of shape {factors.shape} "
                 f"are no {self._family.name} mixture of {k} components and {d} features."
@@ -134,14 +132,14 @@ class Rows:
             constants = np.log(weights) - 0.5 * d * _LOG_2_PI
         constants += self._family.log_determinants(factors, d)
         means, factors, rotation = self._family.packed(means - origin, factors)
-        directions = _directions(means, factors) if self._directions_pay(k, d) else np.empty(0)
+        directions = _directions(means, factors) if self._directed else np.empty(0)
         arrays = (means, factors.ravel(), rotation, directions.ravel())
-        return constants / math.log(2), *(np.ascontiguousarray(a, dtype) for a in arrays)
+        contiguous = partial(np.ascontiguousarray, dtype=dtype)
+        return constants / math.log(2), *map(contiguous, arrays)
 
-    def _call(self, piece, layout, centres, moments, dtype, density=None, proba=None):
+    def _call(self, piece, threads, layout, centres, moments, dtype, density=None, proba=None):
         constants, means, factors, rotation, directions = layout
         k, d = means.shape
-        threads = effective_threads((piece.stop - piece.start) * self._work(k))
         if dtype not in self._scratch:
             size = _ext.scratch_size(self._layout_id, k, d, dtype.itemsize)
             require_memory(

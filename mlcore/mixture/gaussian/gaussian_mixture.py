@@ -9,9 +9,8 @@ from mlcore.checks import as_random_state, as_real
 from mlcore.kernels.structured.mixture_scores import ScoreTable
 from mlcore.mixture import start_values
 from mlcore.mixture.gaussian.components import GaussianComponents
-from mlcore.mixture.gaussian.covariance_types.families import as_covariance_type
-from mlcore.mixture.gaussian.data_scale import data_scale
-from mlcore.mixture.gaussian.parameters import DataScale, Parameters
+from mlcore.mixture.gaussian.covariances import as_covariance_type
+from mlcore.mixture.gaussian.parameters import DataScale, Parameters, data_scale
 from mlcore.mixture.gaussian.spikes import Spikes, no_spikes
 from mlcore.mixture.mixture import Mixture
 

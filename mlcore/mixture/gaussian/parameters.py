@@ -1,10 +1,16 @@
-"""Parameters of a mixture of Gaussians, and the sums over rows that its M-step takes."""
+"""Parameters of a mixture of Gaussians, the sums that its M-step takes, the scale of the data."""
 
 from typing import NamedTuple
 
 import numpy as np
 
+from mlcore._ext.mixture.gaussian import ROWS, column_sums
 from mlcore.checks.stored import stored
+from mlcore.runtime.threads import effective_threads, items_per_call
+
+_PIECE = 4096  # rows of a block
+_OPERATIONS_OF_A_VALUE = 4
+_SMALLEST, _LARGEST = 1e-280, 1e280  # variances whose products with counts are still normal numbers
 
 
 @stored(version=1)
@@ -76,3 +82,79 @@ def sums_by_label(labels, values, k: int) -> np.ndarray:
     d = values.shape[1]
     places = labels[:, None].astype(np.intp) * d + np.arange(d)
     return np.bincount(places.ravel(), values.ravel(), k * d).reshape(k, d)
+
+
+def data_scale(X: np.ndarray, weight: np.ndarray | None, owner: str) -> DataScale:
+    """Return the scale of rows X (n, d); ValueError where float64 cannot hold it, or a column has
+    no value.
+    """
+    location, variances = location_and_variances(X, weight)
+    unknown = np.isnan(location)
+    if unknown.any():
+        raise ValueError(
+            f"{owner}: all values of column {int(np.argmax(unknown))} of X are missing, so that "
+            "nothing is known of it: at least one must be given."
+        )
+    bad = (variances > _LARGEST) | ~np.isfinite(variances)
+    small = variances < _SMALLEST
+    if small.any():
+        width = np.nanmax(X, axis=0) - np.nanmin(X, axis=0)
+        bad |= small & (width > 4 * np.finfo(X.dtype).eps * np.abs(location))
+    if bad.any():
+        column = int(np.argmax(bad))
+        raise ValueError(
+            f"{owner}: column {column} of X has a variance of about {variances[column]:.0e}, too "
+            f"far from 1 for float64 (allowed: {_SMALLEST:.0e} to {_LARGEST:.0e}), so that its "
+            "covariance is degenerate: rescale X."
+        )
+    return DataScale(location.astype(X.dtype), variances)
+
+
+def location_and_variances(X: np.ndarray, weight) -> tuple[np.ndarray, np.ndarray]:
+    """Weighted means and variances of the columns, float64; a constant column has exactly 0.
+
+    NaN are left out; a column of NaN alone gives NaN.
+    """
+    head = X[:_PIECE].astype(np.float64)
+    same = (head == head[0]).all(axis=0)
+    pivot = np.where(same, head[0], head.mean(axis=0))
+    n, d = X.shape
+    given = np.empty(0) if weight is None else weight
+    total = float(n) if weight is None else weight.sum()
+    sums = np.zeros((2, d))
+    step = items_per_call(_OPERATIONS_OF_A_VALUE * d * ROWS) * ROWS
+    for lo in range(0, n, step):
+        rows = X[lo : lo + step]
+        parts = np.zeros((-(-len(rows) // ROWS), 2, d))
+        column_sums(rows, given[lo : lo + step], pivot, parts, effective_threads(rows.size))
+        sums += parts.sum(axis=0)
+    first, second = sums
+    if np.isnan(first).any() and np.isnan(X).any():
+        return _location_and_variances_of_known(X, weight)
+    mean = first / total
+    return pivot + mean, np.maximum(second / total - mean**2, 0.0)
+
+
+def _location_and_variances_of_known(X, weight):
+    d = X.shape[1]
+    given = ~np.isnan(X)
+    pivot = X[given.argmax(axis=0), np.arange(d)].astype(np.float64)
+    total, first, second = np.zeros(d), np.zeros(d), np.zeros(d)
+    for lo in range(0, len(X), _PIECE):
+        present = given[lo : lo + _PIECE]
+        rows = np.where(present, X[lo : lo + _PIECE] - pivot, 0.0)
+        w = np.ones(len(rows)) if weight is None else weight[lo : lo + _PIECE]
+        total += w @ present
+        first += w @ rows
+        second += w @ rows**2
+    mean = first / np.where(total > 0, total, 1.0)
+    return pivot + mean, np.maximum(second / np.where(total > 0, total, 1.0) - mean**2, 0.0)
+
+
+def units_of(data_variances: np.ndarray) -> np.ndarray:
+    """Return the variances; for features that do not vary the mean of those that do, or 1."""
+    varying = data_variances > 0
+    if varying.all():
+        return data_variances
+    mean = data_variances.sum() / max(1, varying.sum()) or 1.0
+    return np.where(varying, data_variances, mean)

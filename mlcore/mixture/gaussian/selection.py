@@ -8,7 +8,7 @@ import numpy as np
 from mlcore.checks import as_choice
 from mlcore.estimator import tables
 from mlcore.estimator.model import warn
-from mlcore.mixture.gaussian.covariance_types.families import as_covariance_type
+from mlcore.mixture.gaussian.covariances import as_covariance_type
 from mlcore.mixture.gaussian.gaussian_mixture import GaussianMixture
 
 _CRITERIA = ("aic", "bic", "icl")

@@ -5,7 +5,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from mlcore.checks.stored import stored
-from mlcore.mixture.gaussian.covariance_types.covariance_type import CovarianceType
+from mlcore.mixture.gaussian.covariances import CovarianceType
 from mlcore.mixture.gaussian.e_step import Rows
 from mlcore.mixture.gaussian.parameters import Parameters
 

@@ -1,1 +1,0 @@
-"""Covariance types of mixtures of Gaussians: families of covariances, one object each."""

@@ -1,0 +1,685 @@
+"""Covariance types: families that the covariances of all components are from.
+
+A new family is a subclass of `CovarianceType`, and a line of `TYPES`. By default the likelihood is
+maximised over covariances that are at least a millionth of the data's own variances, exactly: so it
+never decreases. A given number is added, as in scikit-learn.
+"""
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.linalg import lapack
+
+from mlcore.checks import as_choice
+from mlcore.mixture.gaussian.matrices import (
+    EPS,
+    FLOOR,
+    SINGULAR,
+    factor_of,
+    from_precision,
+    raised_to_limit,
+)
+from mlcore.mixture.gaussian.parameters import (
+    Clusters,
+    DataScale,
+    Parameters,
+    Statistics,
+    sums_by_label,
+    units_of,
+)
+from mlcore.mixture.start_values import TOLERANCE, finite_array
+
+_AT_LIMIT = 1.001  # of the limit: up to this a variance is held up by it
+_ALIKE = 1e-12  # of squared distances: variances of rounding, with which rows are all alike
+# float32 is used while the least eigenvalue of a covariance is wrong by at most the square of this
+# number of its roundings: 2e-4.
+_MOST_STRETCH = 64
+
+
+class CovarianceType(ABC):
+    """A family of covariances: M-step, floor, and what the E-step reads of them.
+
+    An object has no state. Shapes: k components, d features; `covariances`, `precisions` and
+    `factors` (upper triangular P with P Pᵀ the precision, or its root) have the shape `shape`.
+
+    Attributes
+    ----------
+    name : str
+        The value of ``covariance_type``.
+    layout : {"full", "tied", "diag", "spherical"}
+        Form in which the compiled E-step reads factors and sums moments.
+    shared : bool
+        True for one array for all components.
+    any_unit, any_rotation : bool
+        True if fits do not depend on the units of features, or on a rotation of the data: then
+        starts may choose these.
+    takes_missing : bool
+        True if features are independent within a component, so that missing values drop out.
+    score_scales : {"each", "one"} or None
+        Scale parameters of the scores by feature, for Fisher vectors; None: they have none.
+    """
+
+    name: ClassVar[str]
+    layout: ClassVar[str]
+    shared: ClassVar[bool] = False
+    any_unit: ClassVar[bool] = True
+    any_rotation: ClassVar[bool] = False
+    takes_missing: ClassVar[bool] = False
+    score_scales: ClassVar[str | None] = None
+    _valid: ClassVar[str] = "positive"  # of given covariances and precisions
+
+    # ---- sizes
+
+    @abstractmethod
+    def shape(self, k: int, d: int) -> tuple[int, ...]:
+        """Return the shape of covariances, precisions and factors."""
+
+    @abstractmethod
+    def n_parameters(self, k: int, d: int) -> int:
+        """Return the number of free parameters in the covariances."""
+
+    @abstractmethod
+    def operations(self, k: int, d: int) -> int:
+        """Return the number of operations of the E-step for a row."""
+
+    def rows_of_a_component(self, d: int) -> int:
+        """Return the number of rows below which a component's covariance is not determined."""
+        return 0
+
+    # ---- E-step
+
+    def packed(self, means: np.ndarray, factors: np.ndarray) -> tuple:
+        """Return means, factors and rotation as the compiled E-step of `layout` reads them."""
+        return means, factors, np.zeros((1, 1))
+
+    @abstractmethod
+    def log_determinants(self, factors: np.ndarray, d: int) -> np.ndarray:
+        """Return log det of each factor: half the log determinant of each precision."""
+
+    def in_single(self, parameters: Parameters) -> bool:
+        """Return True if float32 holds the factors well enough."""
+        return True
+
+    @abstractmethod
+    def coordinate_roundings(self, parameters: Parameters, origin: np.ndarray) -> float:
+        """Return how many of its roundings a whitened coordinate may be wrong by, at most."""
+
+    @abstractmethod
+    def second_moments(self, sums: np.ndarray, k: int, d: int, rows: Any) -> np.ndarray:
+        """Return `Statistics.second` from the flat sums of the compiled E-step over `rows`."""
+
+    @abstractmethod
+    def moved(self, statistics: Statistics, shift: np.ndarray) -> Statistics:
+        """Return the statistics about points that are `shift` (k, d) before those of the sums."""
+
+    # ---- M-step
+
+    def maximize(
+        self,
+        statistics: Statistics,
+        before: Parameters,
+        scale: DataScale,
+        reg_covar: float | None,
+    ) -> tuple[Parameters, np.ndarray]:
+        """Return the parameters of greatest likelihood: the M-step.
+
+        Parameters
+        ----------
+        statistics : Statistics
+            Under the parameters `before`, which components without any mass keep.
+        before : Parameters
+        scale : DataScale
+        reg_covar : float or None
+
+        Returns
+        -------
+        parameters : Parameters
+        collapsed : (k,) bool
+            Without mass, or with variances at the floor in all features.
+        """
+        origin, variances = scale
+        mass, first = statistics.mass, statistics.first
+        empty = ~(mass > 0)
+        some_empty = bool(empty.any())
+        divisor = np.where(empty, 1.0, mass) if some_empty else mass
+        shift = first / divisor[:, None]
+        if some_empty:
+            shift[empty] = 0
+        means = before.means + shift
+        S, widths = self.scatter(statistics, divisor, shift, before.means - origin)
+        covariances, factors = self.floor(S, means, variances, reg_covar)
+        collapsed = np.zeros(len(mass), bool)
+        if not self.shared:
+            narrow = _AT_LIMIT * FLOOR if reg_covar is None else SINGULAR
+            if (varying := variances > 0).any():
+                collapsed = ((widths <= narrow * variances) | ~varying).all(axis=1)
+            if some_empty:
+                covariances[empty] = before.covariances[empty]
+                factors[empty] = before.factors[empty]
+        return Parameters(mass / mass.sum(), means, covariances, factors), collapsed | empty
+
+    @abstractmethod
+    def scatter(
+        self, statistics: Statistics, divisor: np.ndarray, shift: np.ndarray, offsets: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the likeliest covariances without a floor, and the variances of each component.
+
+        Parameters
+        ----------
+        statistics : Statistics
+        divisor : (k,)
+            Mass of each component; 1 for those without any.
+        shift : (k, d)
+            New means minus those of the statistics.
+        offsets : (k, d)
+            Means of the statistics minus the origin.
+
+        Returns
+        -------
+        S : array of the shape `shape`
+        widths : (k, d)
+            Variances of every feature; not read if one covariance is shared by all components.
+        """
+
+    @abstractmethod
+    def floor(
+        self,
+        S: np.ndarray,
+        means: np.ndarray,
+        data_variances: np.ndarray,
+        reg_covar: float | None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return S raised to the limit of variances and what rounding leaves, and its factors."""
+
+    @abstractmethod
+    def expected(self, parameters: Parameters, origin: np.ndarray, reg_covar: float) -> Statistics:
+        """Return the statistics of mass 1 whose M-step, which adds `reg_covar`, gives these."""
+
+    @abstractmethod
+    def lost(self, statistics: Statistics, parameters: Parameters, most: float) -> bool:
+        """Return True if moments about the old means have lost digits about the new ones.
+
+        `most` is how far a mean may move, in squared deviations.
+        """
+
+    def flat_directions(
+        self, parameters: Parameters, data_variances: np.ndarray, reg_covar: float | None
+    ) -> np.ndarray:
+        """Return components and their numbers of directions whose variances are at the limit.
+
+        Only features that vary count. Rows of a component with such directions, and their number:
+        (n_components_with_some, 2) intp.
+        """
+        varying = np.flatnonzero(data_variances > 0)
+        if not len(varying):
+            return np.zeros((0, 2), np.intp)
+        counts = self.n_flat(parameters, varying, data_variances[varying], reg_covar)
+        component = np.flatnonzero(counts)
+        return np.column_stack([component, counts[component]]).astype(np.intp)
+
+    @abstractmethod
+    def n_flat(
+        self,
+        parameters: Parameters,
+        varying: np.ndarray,
+        unit: np.ndarray,
+        reg_covar: float | None,
+    ) -> np.ndarray:
+        """Return the number of directions of each component with variances at the limit, (k,).
+
+        `varying` are the features that count, `unit` the variances of the data there.
+        """
+
+    def total_variances(
+        self, statistics: Statistics, means: np.ndarray, origin: np.ndarray
+    ) -> np.ndarray:
+        """Return the variances of all rows, (d,), from the sums about `means`."""
+        total = statistics.mass.sum()
+        offsets = means - origin
+        # From the origin: no digit is lost.
+        centre = (statistics.mass @ offsets + statistics.first.sum(axis=0)) / total
+        within, between = self.total_squares(statistics, offsets, centre)
+        mean = origin + centre
+        # What rounding leaves of a feature that does not vary is 0.
+        return np.where(within > _ALIKE * between + (8 * EPS * mean) ** 2, within, 0.0)
+
+    def total_squares(
+        self, statistics: Statistics, offsets: np.ndarray, centre: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the variances of all rows, and those between the components, (d,) each."""
+        _, mass, first, second = statistics
+        offsets = offsets - centre
+        between = mass @ offsets**2 / mass.sum()
+        squares = (self.squares(second) + 2 * first * offsets).sum(axis=0)
+        return squares / mass.sum() + between, between
+
+    @abstractmethod
+    def squares(self, second: np.ndarray) -> np.ndarray:
+        """Return the sums of squares by component and feature, (k, d), of `Statistics.second`."""
+
+    # ---- starts
+
+    @abstractmethod
+    def cluster_moments(self, clusters: Clusters, scale: DataScale) -> np.ndarray:
+        """Return `Statistics.second` of clusters, about their seeds.
+
+        A cluster without rows counts as one row with the variances of the data.
+        """
+
+    def reorder(self, values: np.ndarray, order: np.ndarray) -> np.ndarray:
+        """Return covariances or factors with those of component ``order[j]`` in place j."""
+        return values if self.shared else values[order]
+
+    # ---- given and fitted covariances
+
+    def checked(self, value: Any, name: str, k: int, d: int, owner: str = "") -> np.ndarray:
+        """Return given covariances or precisions; ValueError if these are not valid."""
+        prefix = owner and f"{owner}: "
+        values = finite_array(value, name, self.shape(k, d), prefix, self._term(name))
+        values = self.made_valid(values)
+        if values is None:
+            raise self.not_positive(name, owner)
+        return values
+
+    @abstractmethod
+    def made_valid(self, values: np.ndarray) -> np.ndarray | None:
+        """Return values symmetric to the last bit; None if they are no covariances by sight."""
+
+    def not_positive(self, name: str, owner: str = "") -> ValueError:
+        """Return the error for a matrix that is not symmetric and positive definite."""
+        prefix = owner and f"{owner}: "
+        return ValueError(f"{prefix}{name}: '{self._term(name)}' should be {self._valid}.")
+
+    def _term(self, name):
+        return f"{self.name} {name.removesuffix('_init').removesuffix('s')}"
+
+    @abstractmethod
+    def from_precisions(self, precisions: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return covariances and factors of given precisions; None if not positive definite."""
+
+    @abstractmethod
+    def factors_of(self, covariances: np.ndarray) -> np.ndarray | None:
+        """Return the factors of given covariances; None if these are not positive definite."""
+
+    @abstractmethod
+    def precisions(self, factors: np.ndarray) -> np.ndarray:
+        """Return the precisions of the factors."""
+
+    @abstractmethod
+    def variances(self, covariances: np.ndarray, k: int, d: int) -> np.ndarray:
+        """Return the variances of every feature in every component, (k, d)."""
+
+    @abstractmethod
+    def correlated(self, Z: np.ndarray, factor: np.ndarray) -> np.ndarray:
+        """Return rows of independent unit variances with the covariance of a factor instead."""
+
+    def factor(self, factors: np.ndarray, j: int) -> np.ndarray:
+        """Return the factor of component j."""
+        return factors if self.shared else factors[j]
+
+
+class Matrices(CovarianceType):
+    """Symmetric, positive definite matrices."""
+
+    any_rotation = True
+    _valid = "symmetric, positive-definite"
+
+    def rows_of_a_component(self, d):
+        return 2 * d
+
+    def log_determinants(self, factors, d):
+        return np.log(np.diagonal(factors, axis1=-2, axis2=-1)).sum(-1)
+
+    def made_valid(self, values):
+        turned, largest = np.swapaxes(values, -1, -2), np.abs(values).max(axis=(-1, -2))
+        if (np.abs(values - turned) > TOLERANCE * largest[..., None, None]).any():
+            return None
+        return (values + turned) / 2
+
+    def precisions(self, factors):
+        return factors @ np.swapaxes(factors, -1, -2)
+
+    def correlated(self, Z, factor):
+        return np.linalg.solve(factor.T, Z.T).T
+
+    def n_flat(self, parameters, varying, unit, reg_covar):
+        d = parameters.means.shape[1]
+        C = parameters.covariances.reshape(-1, d, d)
+        roots = np.sqrt(unit)
+        relative = C[:, varying[:, None], varying] / roots[:, None] / roots
+        added = 0.0 if reg_covar is None else reg_covar
+        least = np.diag(added / unit)
+        most = np.trace(relative, axis1=1, axis2=2)
+        bound = _AT_LIMIT * FLOOR if reg_covar is None else SINGULAR
+        counts = np.zeros(len(C), np.intp)
+        for j, one in enumerate(relative):
+            slack = bound + 8 * len(unit) * EPS * most[j]
+            one = one - least
+            # A Cholesky factor is cheaper than the eigenvalues, and nearly always exists.
+            if lapack.dpotrf(one - slack * np.eye(len(unit)), lower=1)[1] != 0:
+                counts[j] = (np.linalg.eigvalsh(one) <= slack).sum()
+        return np.broadcast_to(counts, len(parameters.weights))
+
+
+class Full(Matrices):
+    """One matrix for each component."""
+
+    name = layout = "full"
+
+    def shape(self, k, d):
+        return k, d, d
+
+    def n_parameters(self, k, d):
+        return k * (d * (d + 1) // 2)
+
+    def operations(self, k, d):
+        return k * d * d
+
+    def in_single(self, parameters):
+        present = parameters.weights > 0
+        factors, covariances = parameters.factors[present], parameters.covariances[present]
+        deviations = np.sqrt(np.diagonal(covariances, axis1=1, axis2=2))
+        return bool((deviations[:, None, :] @ np.abs(factors)).max() <= _MOST_STRETCH)
+
+    def coordinate_roundings(self, parameters, origin):
+        present = parameters.weights > 0
+        offsets = np.abs(parameters.means[present] - origin)
+        factors, covariances = parameters.factors[present], parameters.covariances[present]
+        deviations = np.sqrt(np.diagonal(covariances, axis1=-2, axis2=-1))
+        return ((deviations + offsets)[:, None, :] @ np.abs(factors)).max()
+
+    def second_moments(self, sums, k, d, rows):
+        upper, place = sums.reshape(k, d, d), np.arange(d)
+        return np.where(place[:, None] <= place, upper, upper.transpose(0, 2, 1))
+
+    def moved(self, statistics, shift):
+        log_likelihood, mass, first, second = statistics
+        step = mass[:, None] * shift
+        cross = first[:, :, None] * shift[:, None, :]
+        second = second + cross + cross.transpose(0, 2, 1) + step[:, :, None] * shift[:, None, :]
+        return Statistics(log_likelihood, mass, first + step, second)
+
+    def scatter(self, statistics, divisor, shift, offsets):
+        S = statistics.second / divisor[:, None, None] - shift[:, :, None] * shift[:, None, :]
+        return S, np.diagonal(S, axis1=1, axis2=2)
+
+    def floor(self, S, means, data_variances, reg_covar):
+        return raised_to_limit(S, (EPS * means) ** 2, data_variances, reg_covar)
+
+    def expected(self, parameters, origin, reg_covar):
+        weights, means, sigma, _ = parameters
+        sigma = sigma - reg_covar * np.eye(means.shape[1])
+        return Statistics(0.0, weights, np.zeros(means.shape), sigma * weights[:, None, None])
+
+    def lost(self, statistics, parameters, most):
+        mass, first, wide = statistics.mass, statistics.first, parameters.covariances
+        wide = np.diagonal(wide, axis1=1, axis2=2)
+        filled = mass > 0
+        if not filled.all():
+            mass, first, wide = mass[filled], first[filled], wide[filled]
+        return bool(((first / mass[:, None]) ** 2 > most * wide).any())
+
+    def squares(self, second):
+        return np.diagonal(second, axis1=1, axis2=2)
+
+    def cluster_moments(self, clusters, scale):
+        second = (clusters.mass[:, None] * scale.variances)[:, :, None]
+        second = second * np.eye(len(scale.variances))
+        if clusters.filled.any():
+            weighted = clusters.differences * clusters.weight[:, None]
+            for j in np.flatnonzero(clusters.filled):
+                own = clusters.labels == j
+                second[j] = weighted[own].T @ clusters.differences[own]
+        return second
+
+    def from_precisions(self, precisions):
+        pairs = [from_precision(one) for one in precisions]
+        if any(pair is None for pair in pairs):
+            return None
+        covariances, factors = (np.array(values) for values in zip(*pairs, strict=True))
+        return covariances, factors
+
+    def factors_of(self, covariances):
+        factors = [factor_of(C) for C in covariances]
+        return None if any(factor is None for factor in factors) else np.array(factors)
+
+    def variances(self, covariances, k, d):
+        return np.diagonal(covariances, axis1=1, axis2=2)
+
+
+class Tied(Matrices):
+    """One matrix for all components; its moments are about the origin of the data."""
+
+    name = layout = "tied"
+    shared = True
+
+    def shape(self, k, d):
+        return d, d
+
+    def n_parameters(self, k, d):
+        return d * (d + 1) // 2
+
+    def operations(self, k, d):
+        return k * d + d * d
+
+    def packed(self, means, factors):
+        """The rows are rotated once, then variances are 1."""
+        return means @ factors, np.ones(len(means)), factors
+
+    def in_single(self, parameters):
+        return False
+
+    def coordinate_roundings(self, parameters, origin):
+        offsets = np.abs(parameters.means[parameters.weights > 0] - origin)
+        deviations = np.sqrt(np.diagonal(parameters.covariances))
+        return ((deviations + offsets)[:, None, :] @ np.abs(parameters.factors)).max()
+
+    def second_moments(self, sums, k, d, rows):
+        return rows.scatter_about_origin()
+
+    def moved(self, statistics, shift):
+        return statistics._replace(first=statistics.first + statistics.mass[:, None] * shift)
+
+    def scatter(self, statistics, divisor, shift, offsets):
+        offsets = offsets + shift  # far from 0, the means themselves are rounded
+        mass = statistics.mass
+        S = (statistics.second - (offsets * mass[:, None]).T @ offsets) / mass.sum()
+        return S, np.diagonal(S)
+
+    def floor(self, S, means, data_variances, reg_covar):
+        grain = ((EPS * means) ** 2).max(axis=0)
+        C, factors = raised_to_limit(S[None], grain[None], data_variances, reg_covar)
+        return C[0], factors[0]
+
+    def expected(self, parameters, origin, reg_covar):
+        weights, means, sigma, _ = parameters
+        offsets = means - origin
+        sigma = sigma - reg_covar * np.eye(means.shape[1])
+        second = sigma + (offsets * weights[:, None]).T @ offsets
+        return Statistics(0.0, weights, np.zeros(means.shape), second)
+
+    def lost(self, statistics, parameters, most):
+        return False  # moments about the origin do not move
+
+    def total_squares(self, statistics, offsets, centre):
+        between = centre**2
+        return self.squares(statistics.second) / statistics.mass.sum() - between, between
+
+    def squares(self, second):
+        return np.diagonal(second)
+
+    def cluster_moments(self, clusters, scale):
+        weight, mass = clusters.weight, clusters.mass
+        differences = clusters.X - scale.origin
+        second = (differences * weight[:, None]).T @ differences
+        return second * (mass.sum() / weight.sum())
+
+    def from_precisions(self, precisions):
+        pair = from_precision(precisions)
+        return None if pair is None else tuple(map(np.ascontiguousarray, pair))
+
+    def factors_of(self, covariances):
+        return factor_of(covariances)
+
+    def variances(self, covariances, k, d):
+        return np.broadcast_to(np.diagonal(covariances), (k, d))
+
+
+class Variances(CovarianceType):
+    """Positive numbers: features are independent within a component."""
+
+    def operations(self, k, d):
+        return k * d
+
+    def second_moments(self, sums, k, d, rows):
+        return sums.reshape(k, d)
+
+    def moved(self, statistics, shift):
+        log_likelihood, mass, first, second = statistics
+        step = mass[:, None] * shift
+        second = second + 2 * first * shift + step * shift
+        return Statistics(log_likelihood, mass, first + step, second)
+
+    def expected(self, parameters, origin, reg_covar):
+        weights, means, sigma, _ = parameters
+        sigma = np.maximum(self.variances(sigma, *means.shape) - reg_covar, 0.0)
+        return Statistics(0.0, weights, np.zeros(means.shape), sigma * weights[:, None])
+
+    def squares(self, second):
+        return second
+
+    def cluster_moments(self, clusters, scale):
+        _, weight, labels, differences, missing, mass, filled = clusters
+        second = mass[:, None] * scale.variances
+        if filled.any():
+            squares = differences * weight[:, None] * differences
+            second[filled] = sums_by_label(labels, squares, len(mass))[filled]
+            if missing.any():
+                absent = sums_by_label(labels, weight[:, None] * missing, len(mass))
+                second[filled] += absent[filled] * scale.variances
+        return second
+
+    def made_valid(self, values):
+        return values if (values > 0).all() else None
+
+    def from_precisions(self, precisions):
+        return 1 / precisions, np.sqrt(precisions)
+
+    def factors_of(self, covariances):
+        return 1 / np.sqrt(covariances)
+
+    def precisions(self, factors):
+        return factors**2
+
+    def correlated(self, Z, factor):
+        return Z / factor
+
+
+class Diagonal(Variances):
+    """A variance for each feature of each component."""
+
+    name = layout = "diag"
+    takes_missing = True
+    score_scales = "each"
+
+    def shape(self, k, d):
+        return k, d
+
+    def n_parameters(self, k, d):
+        return k * d
+
+    def log_determinants(self, factors, d):
+        return np.log(factors).sum(-1)
+
+    def coordinate_roundings(self, parameters, origin):
+        present = parameters.weights > 0
+        offsets = np.abs(parameters.means[present] - origin)
+        return (1 + offsets * parameters.factors[present]).max()
+
+    def scatter(self, statistics, divisor, shift, offsets):
+        S = statistics.second / divisor[:, None] - shift**2
+        return S, S
+
+    def floor(self, S, means, data_variances, reg_covar):
+        relative, added = (FLOOR, 0.0) if reg_covar is None else (EPS**2, reg_covar)
+        least = np.maximum(relative * units_of(data_variances), (EPS * means) ** 2)
+        covariances = np.maximum(S + added, least)
+        return covariances, 1 / np.sqrt(covariances)
+
+    def lost(self, statistics, parameters, most):
+        mass, first, wide = _filled(statistics, parameters)
+        return bool(((first / mass[:, None]) ** 2 > most * wide).any())
+
+    def n_flat(self, parameters, varying, unit, reg_covar):
+        limit = _AT_LIMIT * FLOOR
+        if reg_covar is not None:
+            limit = reg_covar * (1 / unit) * (1 + 4 * EPS) + SINGULAR
+        return (parameters.covariances[:, varying] / unit <= limit).sum(axis=1)
+
+    def variances(self, covariances, k, d):
+        return covariances
+
+
+class Spherical(Variances):
+    """One variance for all features of a component."""
+
+    name = layout = "spherical"
+    any_unit = False
+    score_scales = "one"
+
+    def shape(self, k, d):
+        return (k,)
+
+    def n_parameters(self, k, d):
+        return k
+
+    def log_determinants(self, factors, d):
+        return d * np.log(factors)
+
+    def coordinate_roundings(self, parameters, origin):
+        present = parameters.weights > 0
+        offsets = np.abs(parameters.means[present] - origin)
+        return (1 + offsets * parameters.factors[present][:, None]).max()
+
+    def scatter(self, statistics, divisor, shift, offsets):
+        S = statistics.second / divisor[:, None] - shift**2
+        return S.sum(axis=1) / S.shape[1], S
+
+    def floor(self, S, means, data_variances, reg_covar):
+        d, (relative, added) = means.shape[1], (FLOOR, 0.0)
+        if reg_covar is not None:
+            relative, added = EPS**2, reg_covar
+        grain = ((EPS * means) ** 2).sum(axis=1) / d
+        least = np.maximum(relative * (units_of(data_variances).sum() / d), grain)
+        covariances = np.maximum(S + added, least)
+        return covariances, 1 / np.sqrt(covariances)
+
+    def lost(self, statistics, parameters, most):
+        mass, first, wide = _filled(statistics, parameters)
+        shift = (first / mass[:, None]) ** 2
+        return bool((shift.sum(axis=1) / shift.shape[1] > most * wide).any())
+
+    def n_flat(self, parameters, varying, unit, reg_covar):
+        return np.zeros(len(parameters.weights), np.intp)  # a single variance has no directions
+
+    def variances(self, covariances, k, d):
+        return np.broadcast_to(covariances[:, None], (k, d))
+
+
+def _filled(statistics, parameters):
+    """Return mass, first moments and covariances of the components with mass."""
+    mass, first, wide = statistics.mass, statistics.first, parameters.covariances
+    filled = mass > 0
+    return (mass, first, wide) if filled.all() else (mass[filled], first[filled], wide[filled])
+
+
+TYPES: dict[str, CovarianceType] = {
+    family.name: family for family in (Full(), Tied(), Diagonal(), Spherical())
+}
+FULL = TYPES["full"]
+
+
+def as_covariance_type(name: Any, owner: str | None = None) -> CovarianceType:
+    """Return the covariance type of a name; ValueError or TypeError for any other value."""
+    return TYPES[as_choice(name, "covariance_type", tuple(TYPES), owner=owner)]
