@@ -13,21 +13,11 @@ Pick = Callable[[np.ndarray], int]  # the number of components for all eigenvalu
 
 
 class NumberWanted(NamedTuple):
-    """The number of components that a fit looks for.
+    """The number of components that a fit looks for."""
 
-    Attributes
-    ----------
-    k : int
-        As many, or at most as many.
-    share : float or None
-        Of the variance, which the fewest components are to reach.
-    most_likely : bool
-        The number of the greatest evidence.
-    """
-
-    k: int
-    share: float | None = None
-    most_likely: bool = False
+    k: int  # as many, or at most as many
+    share: float | None = None  # of the variance, which the fewest components are to reach
+    most_likely: bool = False  # the number of the greatest evidence
 
     def picker(self, weight: float, limit: float, rank: int) -> Pick | None:
         """Return the function that chooses the number by all eigenvalues; None if k is given.

@@ -61,20 +61,11 @@ class TailScatter(NamedTuple):
 
 @stored(version=1)
 class FirstPass(NamedTuple):
-    """Result of a first pass over blocks that has lost digits of small variances.
-
-    Attributes
-    ----------
-    weight : float
-    mean : (d,) float64
-        As those of `Scatter`.
-    pairs : ScatterEigenpairs
-        With the directions along which a second pass sums.
-    """
+    """Result of a first pass over blocks that has lost digits of small variances."""
 
     weight: float
-    mean: np.ndarray
-    pairs: ScatterEigenpairs
+    mean: np.ndarray  # (d,) float64: as those of `Scatter`
+    pairs: ScatterEigenpairs  # with the directions along which a second pass sums
     _stored = {"weight": "float", "mean": "float64 f", "pairs": ScatterEigenpairs}
 
 

@@ -110,28 +110,13 @@ class LanczosSettings(NamedTuple):
 
 
 class Search(NamedTuple):
-    """Rows, and which eigenpairs of their scatter a route is to find.
-
-    Attributes
-    ----------
-    rows : CentredRows
-    scatter : float64 (d, d) or None
-        Of these rows, where it was summed.
-    trace : float
-        Of the scatter.
-    weight : float
-        Of all rows.
-    rank : int
-        Largest number of eigenvalues that are not 0.
-    wanted : NumberWanted
-    settings : LanczosSettings
-    """
+    """Rows, and which eigenpairs of their scatter a route is to find."""
 
     rows: CentredRows
-    scatter: np.ndarray | None
-    trace: float
-    weight: float
-    rank: int
+    scatter: np.ndarray | None  # float64 (d, d) or None: of these rows, where it was summed
+    trace: float  # of the scatter
+    weight: float  # of all rows
+    rank: int  # largest number of eigenvalues that are not 0
     wanted: NumberWanted
     settings: LanczosSettings
 
@@ -141,22 +126,14 @@ class Search(NamedTuple):
 
 
 class Route(NamedTuple):
-    """A way from rows to the leading eigenpairs of their scatter.
+    """A way from rows to the leading eigenpairs of their scatter."""
 
-    Attributes
-    ----------
-    spectrum : callable
-        Returns the `Spectrum` of a `Search`, given what chooses the number of eigenpairs by all
-        eigenvalues, or None for `wanted.k` of them.
-    sums_scatter : bool
-        True if it begins with the whole scatter, False if with the variances of the features.
-    every_value : bool
-        True if it can compute all eigenvalues.
-    """
-
+    # Returns the `Spectrum` of a `Search`, given what chooses the number of eigenpairs by all
+    # eigenvalues, or None for `wanted.k` of them
     spectrum: Callable[[Search, Pick | None], Spectrum]
+    # True if it begins with the whole scatter, False if with the variances of the features
     sums_scatter: bool = False
-    every_value: bool = True
+    every_value: bool = True  # true if it can compute all eigenvalues
 
     def find(self, search: Search) -> tuple[Spectrum, np.ndarray]:
         """Return the spectrum, and its eigenvalues with 0 for those that are rounding errors.
@@ -260,6 +237,7 @@ def by_lanczos(search: Search, pick: Pick | None) -> Spectrum:
     def report(_, total, residual):
         search.report(next(steps), total, residual)
 
+    # Twice as many, until they explain the share.
     while True:
         pairs = leading_eigenpairs(
             operator, k, rng, tol=tol, max_iter=settings.max_iter, report=report
@@ -270,6 +248,7 @@ def by_lanczos(search: Search, pick: Pick | None) -> Spectrum:
     values = np.maximum(pairs.values, 0.0)
     if share is not None:
         k = components_for(values, trace, share)
+    # Of these k the residuals, by which the search has converged or not.
     residuals = pairs.residuals[:k]
     converged = bool(residuals.max() <= tol)
     if not converged:

@@ -14,35 +14,20 @@ _ROUNDING = 8  # errors of a sum of n products are about eps n^1/2, and at most 
 
 @stored(version=1)
 class ColumnUnits(NamedTuple):
-    """Units ``2^power scale`` of features, in which squares are in range.
+    """Units ``2^power scale`` of features, in which squares are in range."""
 
-    Attributes
-    ----------
-    power : int (d,)
-        Sums over rows x are those of ``2^-power x``.
-    scale : float64 (d,)
-        The standard deviations of these if features are scaled, else ones.
-    """
-
-    power: np.ndarray
+    power: np.ndarray  # int (d,): sums over rows x are those of ``2^-power x``
+    # float64 (d,): the standard deviations of these if features are scaled, else ones
     scale: np.ndarray
     _stored = {"power": "int f", "scale": "float64 f"}
 
 
 @stored(version=1)
 class Variances(NamedTuple):
-    """Variances of a normal distribution in the units of `ColumnUnits`.
+    """Variances of a normal distribution in the units of `ColumnUnits`."""
 
-    Attributes
-    ----------
-    along : float64 (k,)
-        In the directions of the components.
-    noise : float
-        In each other direction.
-    """
-
-    along: np.ndarray
-    noise: float
+    along: np.ndarray  # float64 (k,): in the directions of the components
+    noise: float  # in each other direction
     _stored = {"along": "float64 k?", "noise": "float"}
 
     def singular(self, d: int) -> bool:

@@ -25,34 +25,18 @@ class Regularisation(NamedTuple):
 
 
 class ClassCovariances(NamedTuple):
-    """Covariance matrices of c classes, in the units of `ClassScatters`.
+    """Covariance matrices of c classes, in the units of `ClassScatters`."""
 
-    Attributes
-    ----------
-    covariances : (c, d, d) float64
-    kept : (r,) intp
-        Features that are no combination of others.
-    roots : (c, r, r) float64
-        Upper triangular R with ``R'R`` the covariance of the features kept.
-    ranks : (c,) int
-        Of the scatter of each class alone.
-    shrinkage : (c,) float64
-    means : (c, d) float64
-        Of the classes, in full precision where the rows were read again.
-    rounding : (c,) float64
-        Relative error that squared Mahalanobis distances may have.
-    from_sums : bool
-        True if features depend on each other, nearly, and only sums were at hand.
-    """
-
-    covariances: np.ndarray
-    kept: np.ndarray
+    covariances: np.ndarray  # (c, d, d) float64
+    kept: np.ndarray  # (r,) intp: features that are no combination of others
+    # (c, r, r) float64: upper triangular R with ``R'R`` the covariance of the features kept
     roots: np.ndarray
-    ranks: np.ndarray
-    shrinkage: np.ndarray
+    ranks: np.ndarray  # (c,) int: of the scatter of each class alone
+    shrinkage: np.ndarray  # (c,) float64
+    # (c, d) float64: of the classes, in full precision where the rows were read again
     means: np.ndarray
-    rounding: np.ndarray
-    from_sums: bool
+    rounding: np.ndarray  # (c,) float64: relative error that squared Mahalanobis distances may have
+    from_sums: bool  # true if features depend on each other, nearly, and only sums were at hand
 
 
 def class_covariances(

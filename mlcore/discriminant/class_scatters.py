@@ -15,24 +15,16 @@ _CHUNK = 16_384  # rows of a class that are copied at a time
 
 @stored(version=1)
 class ClassScatters(NamedTuple):
-    """Sums over the rows of each class.
+    """Sums over the rows of each class."""
 
-    Attributes
-    ----------
-    classes : (c,) sorted labels
-    weights : (c,) float64
-    means : (c, d) float64
-        Relative to an origin that all statistics of a model share.
-    scatters : (c, d, d) float64
-        About these means; or (1, d, d) for c > 1, their sum, where one covariance is enough.
-    higher : (c, 2, d, d) float64, optional
-        Sums of ``w r_a² r_b`` and of ``w r_a² r_b²`` over the residuals r, for pairs of features.
-    """
-
-    classes: np.ndarray
-    weights: np.ndarray
-    means: np.ndarray
+    classes: np.ndarray  # (c,) sorted labels
+    weights: np.ndarray  # (c,) float64
+    means: np.ndarray  # (c, d) float64: relative to an origin that all statistics of a model share
+    # (c, d, d) float64: about these means; or (1, d, d) for c > 1, their sum, where one covariance
+    # is enough
     scatters: np.ndarray
+    # (c, 2, d, d) float64, optional: sums of ``w r_a² r_b`` and of ``w r_a² r_b²`` over the
+    # residuals r, for pairs of features
     higher: np.ndarray | None = None
     _stored = {
         "classes": "labels s",
@@ -95,6 +87,7 @@ def class_scatters(
 
 def merged_classes(a: ClassScatters, b: ClassScatters) -> ClassScatters:
     """Return the sums over the rows of both; classes that only one of them has are kept."""
+    # Both are of the same labels, features and moments.
     kinds = label_type(a.classes), label_type(b.classes)
     if kinds[0] != kinds[1]:
         raise TypeError(
@@ -129,6 +122,7 @@ def merged_classes(a: ClassScatters, b: ClassScatters) -> ClassScatters:
                 for part, (s, i) in zip(parts, places, strict=True)
             ]
             higher.append(sum(moved))
+    # The sums of all classes side by side.
     weights, means = (np.stack([whole[i] for whole in merged]) for i in (0, 1))
     if own:
         scatters = np.stack([whole.scatter for whole in merged])

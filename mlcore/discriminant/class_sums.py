@@ -9,38 +9,24 @@ from mlcore.numerics.scatter import in_range, origin_of, powers_of_two, row_bloc
 
 
 class ClassSums(NamedTuple):
-    """Sums over the samples of each class, all of ``2^-power x``.
+    """Sums over the samples of each class, all of ``2^-power x``."""
 
-    Attributes
-    ----------
-    total : float
-        Weight of all samples.
-    shares : (c,) float64
-        Part of it in each class.
-    origin : (d,), float32 or float64 as the data
-        A point near the samples, not multiplied.
-    mean : (d,) float64
-        Mean of all samples, relative to the origin: far from 0 their sum would lose digits.
-    means : (c, d) float64
-        Means of the classes, relative to the mean of all.
-    scatter : (d, d) float64
-        Scatter of all samples about their mean, divided by `total`.
-    power : (d,) int
-    within : (d, d) float64, optional
-        Scatter of samples about the means of their classes, divided by `total`, if it was summed:
-        it then stands in for the rows.
-    fourth : (d, d) float64, optional
-        Mean of ``r_a² r_b²`` of residuals r, for pairs of features, if it was summed.
-    """
-
-    total: float
-    shares: np.ndarray
+    total: float  # weight of all samples
+    shares: np.ndarray  # (c,) float64: part of it in each class
+    # (d,), float32 or float64 as the data: A point near the samples, not multiplied
     origin: np.ndarray
+    # (d,) float64: mean of all samples, relative to the origin: far from 0 their sum would lose
+    # digits
     mean: np.ndarray
-    means: np.ndarray
+    means: np.ndarray  # (c, d) float64: means of the classes, relative to the mean of all
+    # (d, d) float64: scatter of all samples about their mean, divided by `total`
     scatter: np.ndarray
-    power: np.ndarray
+    power: np.ndarray  # (d,) int
+    # (d, d) float64, optional: scatter of samples about the means of their classes, divided by
+    # `total`, if it was summed: it then stands in for the rows
     within: np.ndarray | None = None
+    # (d, d) float64, optional: mean of ``r_a² r_b²`` of residuals r, for pairs of features, if it
+    # was summed
     fourth: np.ndarray | None = None
 
     @property

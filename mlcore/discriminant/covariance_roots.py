@@ -17,20 +17,11 @@ def well_conditioned(rcond: float, eps: float) -> bool:
 
 
 class Root(NamedTuple):
-    """``R'R`` is a covariance matrix; R is upper triangular.
+    """``R'R`` is a covariance matrix; R is upper triangular."""
 
-    Attributes
-    ----------
-    R : (r, r) float64, or None
-        None if the matrix has no inverse.
-    rank : int
-    rounding : float
-        Relative error that a squared length ``x' (R'R)^-1 x`` may have.
-    """
-
-    R: np.ndarray | None
+    R: np.ndarray | None  # (r, r) float64, or None: none if the matrix has no inverse
     rank: int
-    rounding: float
+    rounding: float  # relative error that a squared length ``x' (R'R)^-1 x`` may have
 
 
 def root_of_sums(covariance: np.ndarray, eps: float) -> tuple[Root, bool]:

@@ -17,41 +17,20 @@ _ONE = 1e-6  # 1 - rho² below which rho could be 1
 
 
 class Directions(NamedTuple):
-    """Discriminant directions, in the units of `ClassSums`.
+    """Discriminant directions, in the units of `ClassSums`."""
 
-    Attributes
-    ----------
-    scalings : (d, q) float64
-        Of variance 1 within classes.
-    strengths : (q,) float64
-        Variance of the means of the classes in these directions, descending.
-    covariance : (d, d) float64
-        That within classes, shrunk.
-    within : (d, d) float64
-        The same without shrinkage.
-    shrinkage : float
-    rank : int
-    dropped : (d - rank,) intp
-    n_separated : int
-    pseudo_inverse : bool
-        True if the covariance has no inverse by the number of samples.
-    from_sums : bool
-        True if features depend on each other, nearly, and only sums were at hand.
-    sums : ClassSums
-        With means in full precision, if the rows were read for them.
-    """
-
-    scalings: np.ndarray
+    scalings: np.ndarray  # (d, q) float64: of variance 1 within classes
+    # (q,) float64: variance of the means of the classes in these directions, descending
     strengths: np.ndarray
-    covariance: np.ndarray
-    within: np.ndarray
+    covariance: np.ndarray  # (d, d) float64: that within classes, shrunk
+    within: np.ndarray  # (d, d) float64: the same without shrinkage
     shrinkage: float
     rank: int
-    dropped: np.ndarray
+    dropped: np.ndarray  # (d - rank,) intp
     n_separated: int
-    pseudo_inverse: bool
-    from_sums: bool
-    sums: ClassSums
+    pseudo_inverse: bool  # true if the covariance has no inverse by the number of samples
+    from_sums: bool  # true if features depend on each other, nearly, and only sums were at hand
+    sums: ClassSums  # with means in full precision, if the rows were read for them
 
 
 def discriminant_directions(

@@ -14,44 +14,23 @@ from mlcore.discriminant.directions import signed
 
 @stored(version=1)
 class ClassMeans(NamedTuple):
-    """Means of the classes of a linear discriminant analysis, to all digits.
+    """Means of the classes of a linear discriminant analysis, to all digits."""
 
-    Attributes
-    ----------
-    shift : (d,) float64
-        Their mean less the origin.
-    offsets : (c, d) float64
-        They themselves, less their mean.
-    """
-
-    shift: np.ndarray
-    offsets: np.ndarray
+    shift: np.ndarray  # (d,) float64: their mean less the origin
+    offsets: np.ndarray  # (c, d) float64: they themselves, less their mean
     _stored = {"shift": "float64 f", "offsets": "float64 c f"}
 
 
 @stored(version=1)
 class ClassRoots(NamedTuple):
-    """Normal distributions of the classes of a quadratic discriminant analysis.
+    """Normal distributions of the classes of a quadratic discriminant analysis."""
 
-    Attributes
-    ----------
-    features : (r,) intp
-        Those that are not left out.
-    means : (c, d) float64
-        Less the origin, in the units of the sums.
-    roots : (c, r, r) float64
-        Upper triangular R with ``R'R`` the covariance of the features.
-    weights : (c,) float64
-        Of the samples of the classes.
-    rounding : (c,) float64
-        Relative error of squared distances.
-    """
-
-    features: np.ndarray
-    means: np.ndarray
+    features: np.ndarray  # (r,) intp: those that are not left out
+    means: np.ndarray  # (c, d) float64: less the origin, in the units of the sums
+    # (c, r, r) float64: upper triangular R with ``R'R`` the covariance of the features
     roots: np.ndarray
-    weights: np.ndarray
-    rounding: np.ndarray
+    weights: np.ndarray  # (c,) float64: of the samples of the classes
+    rounding: np.ndarray  # (c,) float64: relative error of squared distances
     _stored = {
         "features": "int r < f",
         "means": "float64 c f",
@@ -104,6 +83,7 @@ def linear_state(
             f"{type(model).__name__}: covariance has rank {root.rank} of {d}, but must be "
             "positive definite."
         )
+    # Directions of the means, where the covariance is 1.
     priors = model._priors_from(np.full(c, 1 / c))
     shift = priors @ (means - means[0])
     center, offsets = means[0] + shift, means - means[0] - shift

@@ -60,6 +60,7 @@ def leave_one_out_log_posteriors(
     ValueError
         If the covariance, or that without one of the rows, has no inverse.
     """
+    # Rows and means where the covariance is 1.
     root, ill = root_of_sums(covariance, eps)
     if ill:
         residuals = (offsets - means[codes]) * np.sqrt(weight / divisor)[:, None]
@@ -70,6 +71,7 @@ def leave_one_out_log_posteriors(
     n_rows, codes, weight = len(codes), codes[wanted], weight[wanted]
     Z = linalg.solve_triangular(root.R, offsets[wanted].T, trans="T").T
     M = linalg.solve_triangular(root.R, means.T, trans="T").T
+    # How a row changes its class: growth of its distance, and share of the covariance lost.
     rows = np.arange(len(Z))
     rest = totals[codes] - weight
     alone = rest <= 0
@@ -89,6 +91,7 @@ def leave_one_out_log_posteriors(
                 "out, or use shrinkage."
             )
         )
+    # Distances after the change of rank one, and log posteriors.
     products = (Z * own).sum(axis=1)[:, None] - own @ M.T
     squares = np.stack([np.square(Z - mean).sum(axis=1) for mean in M], axis=1)
     squares[rows, codes] *= growth**2
@@ -142,6 +145,7 @@ def quadratic_leave_one_out(
     ValueError
         If the covariance of a class, without one of its rows, has no inverse.
     """
+    # How a row changes its class: growth of its distance, and what is left of the determinant.
     rows, own = np.arange(len(codes)), distances[np.arange(len(codes)), codes]
     rest, divisor = totals[codes] - weight, totals[codes] - ddof
     less = divisor - weight
@@ -162,6 +166,7 @@ def quadratic_leave_one_out(
                 else "leave_one_out needs more samples of each class than features, and one."
             )
         )
+    # Log posteriors: those of the own class go by the change.
     scores = -(distances + log_determinants) / 2
     ratio = less / divisor
     moved = ratio * growth**2 * own / left

@@ -477,6 +477,7 @@ class LinearDiscriminantAnalysis(NormalClasses, Transformer):
             With shrinkage "auto" or "oas" or class weights, which change with the samples, and if
             a covariance has no inverse.
         """
+        # The samples are those of the fit.
         if self.class_weight is not None:
             raise ValueError("leave_one_out needs class_weight=None.")
         settings, classes, owner = self._settings(), self.classes_, type(self).__name__
@@ -498,6 +499,7 @@ class LinearDiscriminantAnalysis(NormalClasses, Transformer):
             pooled = Regularisation(0.0, 1.0, settings.shrinkage, settings.unbiased)
             ridge = np.zeros(X.shape[1])
             return regularised_posteriors(rows, classes, pooled, kept, ridge, priors, dtype, owner)
+        # Rows without which the same features vary are left out together.
         filled = filled_columns(rows, kept)
         chosen_columns = X[:, kept].toarray() if sp.issparse(X) else X[:, kept]
         offsets = chosen_columns - self.origin_[kept].astype(np.float64) - shift[kept]

@@ -365,6 +365,7 @@ class QuadraticDiscriminantAnalysis(NormalClasses):
             With shrinkage "auto" or "oas", which each sample changes; for other samples than those
             of the fit; if without one of them a covariance has no inverse.
         """
+        # The samples are those of the fit.
         settings, owner = self._settings(), type(self).__name__
         self._check_ready()
         checked = self._check_X(X, reset=False, like=self.origin_)
@@ -380,6 +381,7 @@ class QuadraticDiscriminantAnalysis(NormalClasses):
         rows = ClassRows(checked, codes, weight, self.origin_.astype(np.float64), self._units_)
         require_rows_of_fit(rows, solution.means, self.classes_, dtype.itemsize)
         priors = None if self.priors is None else self.priors_
+        # Regularised fits by sums of squares, others by distances.
         if settings.reg_param or settings.pooling or settings.shrinkage:
             ridge, kept = np.ldexp(settings.reg_param, -2 * self._units_), solution.features
             return regularised_posteriors(

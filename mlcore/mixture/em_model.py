@@ -477,6 +477,7 @@ class EMModel(BeginsWithFirstRows, RowSums, Model):
         return not hasattr(self, "weights_")
 
     def _step(self, X, sample_weight):
+        # Sums of the new rows, mixed with those that the mixture stands for.
         new = self.partial_statistics(X, sample_weight=sample_weight)
         self._require_alike(new)
         mass = float(new.mass.sum())
@@ -487,6 +488,7 @@ class EMModel(BeginsWithFirstRows, RowSums, Model):
         mixed = type(new)(
             *(seen * (share / mass * a + (1 - share) * b) for a, b in zip(new, known, strict=True))
         )
+        # The step they lead to, and the objective before it.
         before, spikes = self._gone(), getattr(self, "spikes_", None)
         components = self._fitted_components()
         objective = float(new.log_likelihood / mass)
@@ -498,6 +500,7 @@ class EMModel(BeginsWithFirstRows, RowSums, Model):
         self._update_state(
             {"log_likelihood_trace_": trace, "lower_bound_": objective, "_run_": passes}
         )
+        # What the step has lost.
         lost = np.setdiff1d(self._gone(), before)
         if len(lost):
             warn(

@@ -17,17 +17,10 @@ _ROUNDINGS = 4.0  # that add up in a sum of products, as random errors do
 
 
 class Factor(NamedTuple):
-    """``F'F`` is the covariance matrix, with its ridge, of a block of features.
+    """``F'F`` is the covariance matrix, with its ridge, of a block of features."""
 
-    Attributes
-    ----------
-    F : (r, d) float64
-        Upper triangular in the columns `pivots`.
-    pivots : (r,) intp
-        Features that do not depend on each other; those left out depend on them.
-    """
-
-    F: np.ndarray
+    F: np.ndarray  # (r, d) float64: upper triangular in the columns `pivots`
+    # (r,) intp: features that do not depend on each other; those left out depend on them
     pivots: np.ndarray
 
     def solve(self, U: np.ndarray) -> np.ndarray:
@@ -39,24 +32,13 @@ class Factor(NamedTuple):
 
 
 class CanonicalPairs(NamedTuple):
-    """All canonical correlations, and the directions of the first k.
+    """All canonical correlations, and the directions of the first k."""
 
-    Attributes
-    ----------
-    correlations : (m,)
-        Descending, in [0, 1]; m is the smaller rank.
-    U, V : (p, k), (q, k)
-        Directions in the two blocks.
-    AU, AV : (p, k), (q, k)
-        The covariances, with their ridge, times the directions.
-    ranks : (int, int)
-    """
-
-    correlations: np.ndarray
-    U: np.ndarray
-    V: np.ndarray
-    AU: np.ndarray
-    AV: np.ndarray
+    correlations: np.ndarray  # (m,): descending, in [0, 1]; m is the smaller rank
+    U: np.ndarray  # (p, k): directions in the first block
+    V: np.ndarray  # (q, k): in the second
+    AU: np.ndarray  # the covariance of the first block, with its ridge, times U
+    AV: np.ndarray  # that of the second, times V
     ranks: tuple[int, int]
 
 
@@ -170,47 +152,22 @@ def _standardised(variates):
 
 
 class BlockOfVariates(NamedTuple):
-    """The directions of one block, (d, k) each, in the units of the data.
+    """The directions of one block, (d, k) each, in the units of the data."""
 
-    Attributes
-    ----------
-    weights : (d, k)
-        For features of unit variance, made orthonormal in their order.
-    rotations : (d, k)
-        Centred data times these are the variates.
-    loadings : (d, k)
-        Correlations of features and variates.
-    patterns : (d, k)
-        Covariances of features, with their ridge, and variates.
-    """
-
-    weights: np.ndarray
-    rotations: np.ndarray
-    loadings: np.ndarray
-    patterns: np.ndarray
+    weights: np.ndarray  # (d, k): for features of unit variance, made orthonormal in their order
+    rotations: np.ndarray  # (d, k): centred data times these are the variates
+    loadings: np.ndarray  # (d, k): correlations of features and variates
+    patterns: np.ndarray  # (d, k): covariances of features, with their ridge, and variates
 
 
 class Factorisation(NamedTuple):
-    """Factors of both blocks, and the covariances of their whitened features.
+    """Factors of both blocks, and the covariances of their whitened features."""
 
-    Attributes
-    ----------
-    factors : [Factor, Factor]
-    M : (r_x, r_y)
-        These covariances.
-    C : (p + q, p + q)
-        Covariances of the features, to all digits that are known.
-    R : (m, p + q) or None
-        ``R'R = C``, if the rows were factorised.
-    rcond : (2,)
-        LAPACK's estimates of the reciprocal condition of both correlation matrices.
-    solver : str
-    """
-
-    factors: list[Factor]
-    M: np.ndarray
-    C: np.ndarray
-    R: np.ndarray | None
+    factors: list[Factor]  # two
+    M: np.ndarray  # (r_x, r_y): these covariances
+    C: np.ndarray  # (p + q, p + q): covariances of the features, to all digits that are known
+    R: np.ndarray | None  # (m, p + q) or None: ``R'R = C``, if the rows were factorised
+    # (2,): LAPACK's estimates of the reciprocal condition of both correlation matrices
     rcond: np.ndarray
     solver: str
 

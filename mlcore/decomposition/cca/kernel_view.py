@@ -119,26 +119,13 @@ class KernelView:
 
 
 class Functions(NamedTuple):
-    """Functions ``A'k(x) + b`` of one view, and the evidence for them.
+    """Functions ``A'k(x) + b`` of one view, and the evidence for them."""
 
-    Attributes
-    ----------
-    coef : (n, k)
-        A.
-    intercept : (k,)
-        b.
-    values : (n, k)
-        At the samples, times the square roots of their weights.
-    noise : float
-        Rounding errors of these.
-    deviation : float
-        ``|C'(S² + alpha S)C - I|`` for the coefficients C, and what rounding may hide.
-    """
-
-    coef: np.ndarray
-    intercept: np.ndarray
-    values: np.ndarray
-    noise: float
+    coef: np.ndarray  # (n, k): A
+    intercept: np.ndarray  # (k,): b
+    values: np.ndarray  # (n, k): at the samples, times the square roots of their weights
+    noise: float  # rounding errors of these
+    # ``|C'(S² + alpha S)C - I|`` for the coefficients C, and what rounding may hide
     deviation: float
 
 

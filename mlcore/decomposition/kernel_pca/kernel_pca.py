@@ -327,6 +327,7 @@ def components(
     definite : bool
         True if the kernel is positive semi-definite.
     """
+    # Eigenpairs, those that are rounding set to 0, and the coefficients of the scores.
     rounding = S.rounding(found.values[0])
     values = np.where(found.values > rounding, found.values, 0.0)
     k = np.count_nonzero(values) if positive else len(values)
@@ -335,6 +336,7 @@ def components(
     Q = Q * signs(Q / S.s[:, None])  # of the scores: those of copies are equal
     coef = S.coefficients(Q, values)
     largest, last = float(values.max(initial=0.0)) or 1.0, float(values[-1]) if k else 0.0
+    # How near they are to the true ones, and whether none larger was missed.
     residuals = found.residuals[:k]
     if solver == "lapack" or not definite:  # these are not relative to the largest eigenvalue
         residuals = np.linalg.norm(S @ Q - Q * raw, axis=0) / largest

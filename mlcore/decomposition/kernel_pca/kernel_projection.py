@@ -37,50 +37,25 @@ from mlcore.runtime.threads import single_threaded_blas
 
 
 class KernelData(NamedTuple):
-    """Samples of a fit that have a positive weight, and their kernel.
+    """Samples of a fit that have a positive weight, and their kernel."""
 
-    Attributes
-    ----------
-    used : samples (n,), or the (n, n) matrix of a precomputed kernel
-    w : float64 (n,)
-        Positive; the true weights are 2^power times these.
-    power : int
-    kernel : Kernel
-    origin : (d,) or None
-        Is subtracted from samples before kernel values are computed.
-    """
-
-    used: Any
-    w: np.ndarray
+    used: Any  # samples (n,), or the (n, n) matrix of a precomputed kernel
+    w: np.ndarray  # float64 (n,): positive; the true weights are 2^power times these
     power: int
     kernel: Kernel
+    # (d,) or None: is subtracted from samples before kernel values are computed
     origin: np.ndarray | None
 
 
 class Settings(NamedTuple):
-    """Checked parameters of a projection.
+    """Checked parameters of a projection."""
 
-    Attributes
-    ----------
-    owner : str
-        Name of the class.
-    k : int or None
-        Components; None for all.
-    positive : bool
-        Leave out components of eigenvalue 0.
-    kernel : Kernel
-        Its gamma is not resolved.
-    gamma : str or float
-    alpha : float or None
-        Penalty of the way back; None if it is not wanted.
-    """
-
-    owner: str
-    k: int | None
-    positive: bool
-    kernel: Kernel
+    owner: str  # name of the class
+    k: int | None  # components; None for all
+    positive: bool  # leave out components of eigenvalue 0
+    kernel: Kernel  # its gamma is not resolved
     gamma: str | float
-    alpha: float | None
+    alpha: float | None  # penalty of the way back; None if it is not wanted
 
 
 class KernelProjection(Transformer, KernelModel):

@@ -273,16 +273,10 @@ def components_in_span(
     size = float(np.einsum("ij,ij->i", span.L, span.L).max())
     # The eigenpairs of A, those that are rounding set to 0.
     with single_threaded_blas():
-        raw, U = largest_by_lapack(A, span.m if k is None else min(span.m, k + 1))
-        raw = np.maximum(raw, 0.0)
         hidden = _EPS * total * size
-        share = 0.0 if equal else hidden / max(raw[0], hidden)
+        raw, U, floor = _eigenpairs(A, k, positive, len(w), hidden)
+        k, share = U.shape[1], 0.0 if equal else hidden / max(raw[0], hidden)
         warn_of_rounding(share, owner)
-        floor = max(_EPS * (len(w) + _FEW) * raw[0], hidden)
-        k = np.count_nonzero(raw[:k] > floor) if positive else k
-        # The centres may span fewer directions: of eigenvalue 0, without direction.
-        raw = np.append(raw, np.zeros(max(0, k + 1 - len(raw))))
-        U = np.c_[U[:, :k], np.zeros((span.m, max(0, k - U.shape[1])))]
         scores = F @ U
         turn = signs(scores)
         U, scores = U * turn, scores * turn
@@ -314,6 +308,18 @@ def components_in_span(
         "solver_": "nystroem",
         "converged_": True,
     }, np.ldexp(V, -half)
+
+
+def _eigenpairs(A, k, positive, n, hidden):
+    """Return k + 1 eigenvalues, k eigenvectors, and what is rounding of n samples or `hidden`."""
+    m = len(A)
+    values, U = largest_by_lapack(A, m if k is None else min(m, k + 1))
+    values = np.maximum(values, 0.0)
+    floor = max(_EPS * (n + _FEW) * values[0], hidden)
+    k = np.count_nonzero(values[:k] > floor) if positive else k
+    # The centres may span fewer directions: of eigenvalue 0, without direction.
+    values = np.append(values, np.zeros(max(0, k + 1 - len(values))))
+    return values, np.c_[U[:, :k], np.zeros((m, max(0, k - U.shape[1])))], floor
 
 
 def _features(span, kernel, samples, n):

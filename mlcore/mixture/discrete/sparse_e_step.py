@@ -198,6 +198,7 @@ class Loop:
         return table[:, : self.k].reshape(-1, n_mixtures, k).transpose(1, 0, 2)
 
     def _pass(self, start, row_totals, near, hard):
+        # Sums start from 0; bounds of the last pass rise by the largest rise of a start.
         rows = self.rows
         if not self._cleared:
             self._by_column[:, 0].fill(0)
@@ -219,6 +220,7 @@ class Loop:
             self._table, *self._impossible, None if self._impossible[1] is not None else near,
             self._bounds, rise, self._rises, row_totals, hard,
         )  # fmt: skip
+        # With few columns each thread has sums of its own, else columns are cut for the threads.
         if chunks > 1:
             for spans in self._spans:
                 _ext.expect(

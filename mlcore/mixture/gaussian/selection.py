@@ -122,6 +122,7 @@ def select_mixture(
     unknown = set(options) - set(GaussianMixture().get_params())
     if unknown:
         raise TypeError(f"select_mixture: {sorted(unknown)} are no parameters of GaussianMixture.")
+    # A fit for each type and number.
     models, rows = [], []
     for kind in kinds:
         for k in counts:
@@ -143,6 +144,7 @@ def select_mixture(
                     "n_spikes": len(model.spikes_.component),
                 }
             )
+    # The least criterion, of as few collapsed components as can be where there is no bound.
     bounded = bool(models[0].reg_covar)
     order = [(0 if bounded else row["n_collapsed"], row[criterion]) for row in rows]
     best = order.index(min(order))
