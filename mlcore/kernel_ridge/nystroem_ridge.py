@@ -1,6 +1,5 @@
 """Kernel ridge regression in the span of some samples, from sums over rows: Nyström's method."""
 
-import copy
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple, Self
@@ -207,12 +206,10 @@ class NystroemRidge(OnePass, RidgeModel):
         """
         settings = self._settings()
         data = self._checked_data(X, y, sample_weight)
-        begun = self._begun(settings, data)
-        model = copy.copy(self)
-        model.__dict__ = vars(self) | begun
-        if begun["origin_"] is not None:
-            data = data._replace(used=model._images(data.used))
-        self._set_fitted(X, **begun, **model._solved_sums(model._sums_over(data), data))
+        begun, span, data = self._begun(settings, data)
+        units = begun["_units_"]
+        sums = self._sums_over(span, units, data)
+        self._set_fitted(X, **begun, **self._solved_sums(span, units, sums, data))
         return self
 
     # ---- fit from blocks of rows
@@ -238,7 +235,7 @@ class NystroemRidge(OnePass, RidgeModel):
                 f"{type(self).__name__}: kernel='precomputed' needs all rows at once: use fit."
             )
         data = self._checked_data(X, y, sample_weight)
-        self._set_fitted(X, **self._begun(settings, data))
+        self._set_fitted(X, **self._begun(settings, data)[0])
         return self
 
     def partial_statistics(self, X: Any, y: Any = None, sample_weight: Any = None) -> SpanSums:
@@ -255,7 +252,8 @@ class NystroemRidge(OnePass, RidgeModel):
         statistics : SpanSums
             Sums over these rows.
         """
-        return self._sums_over(self._later_data(X, y, sample_weight))
+        data = self._later_data(X, y, sample_weight)
+        return self._sums_over(self._span, self._units_, data)
 
     def merge(self, a: SpanSums, b: SpanSums) -> SpanSums:
         """Return the sums over the rows of both.
@@ -288,7 +286,7 @@ class NystroemRidge(OnePass, RidgeModel):
         self._settings()
         self._refuse_blocks_for_loo()
         self._check_fitted()
-        self._update_state(self._solved_sums(statistics))
+        self._update_state(self._solved_sums(self._span, self._units_, statistics))
         return self
 
     # ---- the fit
@@ -315,7 +313,7 @@ class NystroemRidge(OnePass, RidgeModel):
             )
 
     def _begun(self, settings, data):
-        """Return the attributes that come before the sums."""
+        """Return the attributes that come before the sums, the span, and data less `origin_`."""
         owner = type(self).__name__
         alphas = alpha_of_targets(settings.alpha, data.columns.shape[1], owner)
         if not isinstance(alphas, str) and not alphas.min() > 0:
@@ -328,7 +326,7 @@ class NystroemRidge(OnePass, RidgeModel):
         kernel, rng = settings.kernel.with_gamma(gamma), as_random_state(self.random_state)
         span, chosen = span_of(kernel, data.used, settings.n_centers, rng, self._precomputed)
         weight, several = data.weight[data.kept], data.y.ndim == 2
-        return {
+        begun = {
             "X_fit_": copied(kept_samples(data.samples, data.kept[chosen], self._precomputed)),
             "center_indices_": data.kept[chosen],
             "gamma_": gamma,
@@ -336,30 +334,23 @@ class NystroemRidge(OnePass, RidgeModel):
             "_view_": span.basis,
             "_units_": units_of(span, self._rows_for_span(data), data.columns, weight, several),
         }
+        return begun, span, data
 
     def _rows_for_span(self, data):
         """Samples of positive weight; of a precomputed kernel their rows, all columns."""
         return data.samples[data.kept] if self._precomputed else data.used
 
-    def _sums_over(self, data):
+    def _sums_over(self, span, units, data):
         rows = self._rows_for_span(data), data.columns, data.weight[data.kept]
         if isinstance(self.alpha, str):  # the criteria count samples
             rows = self._rows(data)
-        return sums_of(self._span, self._units_, *rows)
+        return sums_of(span, units, *rows)
 
     def _rows(self, data):
         """Return rows for the span, targets and weights, copies as one sample."""
         X, y = self._rows_for_span(data), data.columns
         first, weight = data.first_copies()
         return (X, y, weight) if len(first) == len(y) else (X[first], y[first], weight)
-
-    def _row_blocks(self, rows, width):
-        """Yield features, targets and weights of blocks of rows, in the units of the sums."""
-        X, y, weight = rows
-        units = self._units_
-        y, weight = np.ldexp(y, -units.target_power), np.ldexp(weight, -units.weight_power)
-        for rows, phi in self._span.features(as_double(X), width):
-            yield phi, y[rows], weight[rows]
 
     def _later_data(self, X, y, sample_weight):
         """Return checked rows of a later call."""
@@ -377,14 +368,18 @@ class NystroemRidge(OnePass, RidgeModel):
         used = self._images(kept_samples(samples, kept, False))
         return RidgeData(samples, used, y, weight, kept)
 
-    def _solved_sums(self, sums, data=None):
+    def _solved_sums(self, span, units, sums, data=None):
         """Return the attributes of the function that fits the sums; `data` are for "loo" alone."""
-        span, units, k = self._span, self._units_, self._n_targets
+        k = len(units.origin) - span.m
         system = SpanSystem(sums, units.origin, span.m, self.fit_intercept)
         alphas = alpha_of_targets(self.alpha, k, type(self).__name__)
         penalty_power = span.power + units.weight_power
         if isinstance(alphas, str):
-            penalties = self._chosen_in_span(system, alphas, data)
+            require_two(system.n_samples, type(self).__name__)
+            blocks = None
+            if alphas == "loo":
+                blocks = partial(_row_blocks, span, units, self._rows(data))
+            penalties = SpanPath(system).best_alphas(alphas, blocks)
             alphas = np.ldexp(penalties, penalty_power)
         else:
             penalties = np.ldexp(alphas, -penalty_power)
@@ -403,12 +398,6 @@ class NystroemRidge(OnePass, RidgeModel):
             "prediction_bound_": np.ldexp(distance, power - span.power // 2),
         }
         return {**as_targets_are(units.several, beta, of_targets), "_sums_": sums}
-
-    def _chosen_in_span(self, system, criterion, data):
-        """Return the penalties of the least criterion, (k,)."""
-        require_two(system.n_samples, type(self).__name__)
-        blocks = partial(self._row_blocks, self._rows(data)) if criterion == "loo" else None
-        return SpanPath(system).best_alphas(criterion, blocks)
 
     # ---- after a fit
 
@@ -492,7 +481,7 @@ class NystroemRidge(OnePass, RidgeModel):
             data = self._later_data(X, y, sample_weight)
             self._require_of_fit(data, "path")
             rows = self._rows_for_span(data), data.columns, data.weight[data.kept]
-            loo = path.left_out(self._row_blocks(rows, m), [(penalties, every)])[0]
+            loo = path.left_out(_row_blocks(span, units, rows, m), [(penalties, every)])[0]
         columns = (
             dual, np.ldexp(intercept, power), freedom, np.ldexp(loo, square),
             np.ldexp(gcv, square), likelihood,
@@ -585,6 +574,14 @@ class NystroemRidge(OnePass, RidgeModel):
         if type(state.get("_sums_")) is tuple:  # of 0.2
             state["_sums_"] = SpanSums(*state["_sums_"])
         return super()._from_older_state(state)
+
+
+def _row_blocks(span, units, rows, width):
+    """Yield features, targets and weights of blocks of rows, in the units of the sums."""
+    X, y, weight = rows
+    y, weight = np.ldexp(y, -units.target_power), np.ldexp(weight, -units.weight_power)
+    for rows, phi in span.features(as_double(X), width):
+        yield phi, y[rows], weight[rows]
 
 
 def _other_samples(method):
