@@ -23,7 +23,7 @@ class Scaling:
         doubly_stochastic(self.K, tol=1e-8)
 
     def time_fixed_point(self, gamma, dtype):
-        doubly_stochastic(self.K, tol=1e-8, method="fixed_point")
+        doubly_stochastic(self.K, tol=1e-8, solver="fixed_point")
 
     def time_normalized_cut(self, gamma, dtype):
         normalize_affinity(self.K, method="normalized_cut")

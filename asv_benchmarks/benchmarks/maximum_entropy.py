@@ -6,27 +6,27 @@ from mlcore.entropy import fit_table, maximum_entropy
 
 
 class Points:
-    """Targets inside the hull; 2,000 x 20 for every method, 100,000 x 50 for Newton's."""
+    """Targets inside the hull; 2,000 x 20 for every solver, 100,000 x 50 for Newton's."""
 
     params = (["newton 2000x20", "gis 2000x20", "iis 2000x20", "newton 100000x50"],)
     param_names = ("case",)
 
     def setup(self, case):
-        self.method, shape = case.split()
+        self.solver, shape = case.split()
         n, m = map(int, shape.split("x"))
         rng = np.random.default_rng(0)
         self.f = rng.random((n, m))
         self.c = rng.dirichlet(np.full(n, 0.5)) @ self.f
-        self.tol = 1e-6 if self.method == "newton" else 1e-3
+        self.tol = 1e-6 if self.solver == "newton" else 1e-3
 
     def time_fit(self, _):
-        maximum_entropy(self.f, self.c, method=self.method, tol=self.tol)
+        maximum_entropy(self.f, self.c, solver=self.solver, tol=self.tol)
 
     def track_steps(self, _):
-        return maximum_entropy(self.f, self.c, method=self.method, tol=self.tol).n_iter
+        return maximum_entropy(self.f, self.c, solver=self.solver, tol=self.tol).n_iter
 
     def peakmem_fit(self, _):
-        maximum_entropy(self.f, self.c, method=self.method, tol=self.tol)
+        maximum_entropy(self.f, self.c, solver=self.solver, tol=self.tol)
 
     def time_floor(self, _):
         self.f.T @ self.f

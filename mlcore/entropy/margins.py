@@ -42,7 +42,7 @@ class Scaled(NamedTuple):
 
 
 def scale_to_margins(
-    cells: np.ndarray, margins: list[Margin], *, method: str, tol: float, max_iter: int, owner: str
+    cells: np.ndarray, margins: list[Margin], *, solver: str, tol: float, max_iter: int, owner: str
 ) -> Scaled:
     """Return cells multiplied by a factor for each sum of each margin, so that the sums are right.
 
@@ -78,7 +78,7 @@ def scale_to_margins(
     fitted, trace = cells[used] / cells[used].max(), []
     fitted *= total / fitted.sum()
     trace.append(_residual(fitted, used_margins, total))
-    while method == "ipf" and trace[-1] > tol and len(trace) <= max_iter:
+    while solver == "ipf" and trace[-1] > tol and len(trace) <= max_iter:
         for margin in used_margins:
             sums = np.bincount(margin.index, weights=fitted, minlength=len(margin.targets))
             factors = np.divide(margin.targets, sums, where=sums > 0, out=np.zeros(len(sums)))
@@ -89,7 +89,7 @@ def scale_to_margins(
     # Newton's method goes on from the last sweep.
     n_iter = len(trace) - 1
     if trace[-1] > tol and n_iter < max_iter:
-        start = fitted if method == "ipf" else cells[used]
+        start = fitted if solver == "ipf" else cells[used]
         fitted, steps = _by_newton(start, used_margins, total, tol, max_iter - n_iter, owner)
         trace.append(_residual(fitted, used_margins, total))
         n_iter += steps
@@ -127,7 +127,7 @@ def _by_newton(cells, margins, total, tol, max_iter, owner):
         len(sums),
         8,
         what="Newton's method with an indicator of each margin for every cell",
-        instead="raise tol, at which the sweeps of method='ipf' end",
+        instead="raise tol, at which the sweeps of solver='ipf' end",
     )
     features = np.empty((len(cells), len(sums)))
     targets = np.empty(len(sums))

@@ -17,7 +17,7 @@ from mlcore.estimator.printed import fields_as_table
 from mlcore.numerics.linear_programme import separating_direction
 from mlcore.runtime.threads import single_threaded_blas
 
-_METHODS = {
+_SOLVERS = {
     "newton": Newton,
     "gis": GeneralisedIterativeScaling,
     "iis": ImprovedIterativeScaling,
@@ -116,7 +116,7 @@ def maximum_entropy(
     targets: Any,
     prior: Any = None,
     *,
-    method: str = "newton",
+    solver: str = "newton",
     tol: float = 1e-10,
     max_iter: int | None = None,
 ) -> MaximumEntropy:
@@ -137,7 +137,7 @@ def maximum_entropy(
         c, their expectations.
     prior : array-like of shape (n,), optional
         q, at least 0; scaled to sum 1. Uniform by default.
-    method : {"newton", "gis", "iis"}, default="newton"
+    solver : {"newton", "gis", "iis"}, default="newton"
         Newton's method on the dual, O(n m²) a step, a few steps; generalised or improved iterative
         scaling, O(n m) a step, hundreds of them.
     tol : float, default=1e-10
@@ -183,7 +183,7 @@ def maximum_entropy(
     f = as_samples(features, owner="maximum_entropy", name="features")
     c = _as_targets(targets, f.shape[1])
     log_prior, points = _as_prior(prior, len(f))
-    kind = _METHODS[as_choice(method, "method", _METHODS)]
+    kind = _SOLVERS[as_choice(solver, "solver", _SOLVERS)]
     tol = as_real(tol, "tol", above=0)
     limit = as_integer(
         kind.default_max_iter if max_iter is None else max_iter, "max_iter", at_least=1

@@ -115,7 +115,7 @@ def rake(
     ]
     before = np.bincount(cell_of_row, weights[counted], len(cells))
     scaled = scale_to_margins(
-        before, margins, method="ipf", tol=tol, max_iter=max_iter, owner="rake"
+        before, margins, solver="ipf", tol=tol, max_iter=max_iter, owner="rake"
     )
     fitted = np.zeros(len(weights))
     fitted[counted] = weights[counted] * (scaled.cells / before)[cell_of_row]

@@ -48,7 +48,7 @@ def fit_table(
     table: Any,
     margins: Mapping[Any, Any],
     *,
-    method: str = "ipf",
+    solver: str = "ipf",
     tol: float = 1e-10,
     max_iter: int = 1000,
 ) -> FittedTable:
@@ -64,7 +64,7 @@ def fit_table(
     margins : mapping of axes to arrays
         ``{0: rows, 1: columns}``, or ``{(0, 1): A, (1, 2): B}``: an axis or a tuple of them, and
         the sums over all others, with the axes in that order. They may overlap.
-    method : {"ipf", "newton"}, default="ipf"
+    solver : {"ipf", "newton"}, default="ipf"
         Iterative proportional fitting, O(cells) for each margin in a sweep; or Newton's method on
         the dual, which "ipf" goes on with where a sweep leaves more than 0.9 of the residual.
     tol : float, default=1e-10
@@ -105,7 +105,7 @@ def fit_table(
     True
     """
     start = non_negative(table, "table")
-    method = as_choice(method, "method", ("ipf", "newton"))
+    solver = as_choice(solver, "solver", ("ipf", "newton"))
     tol = as_real(tol, "tol", above=0)
     max_iter = as_integer(max_iter, "max_iter", at_least=1)
     if not isinstance(margins, Mapping) or not margins:
@@ -113,7 +113,7 @@ def fit_table(
     fitted = scale_to_margins(
         start.ravel(),
         [_margin(axes, sums, start.shape) for axes, sums in margins.items()],
-        method=method,
+        solver=solver,
         tol=tol,
         max_iter=max_iter,
         owner="fit_table",

@@ -228,7 +228,7 @@ def test_each_method_by_its_formula(kind, n, dtype, rtol):
 def test_the_normalized_cut_is_the_first_damped_step():
     K = smooth(80)
     with pytest.warns(UserWarning, match="more than tol"):
-        first = doubly_stochastic(K, method="fixed_point", max_iter=1, tol=1e-12)
+        first = doubly_stochastic(K, solver="fixed_point", max_iter=1, tol=1e-12)
     x = 1 / np.sqrt(K.sum(axis=1))
     start = normalize_affinity(K, method="normalized_cut")
     assert_allclose(start, x[:, None] * K * x, rtol=1e-14)

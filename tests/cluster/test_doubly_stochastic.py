@@ -87,7 +87,7 @@ def test_rows_sum_to_one_and_the_optimality_conditions_hold(kind, n, dtype):
 @pytest.mark.parametrize("kind", ["smooth", "peaked"])
 def test_the_fixed_point_comes_to_the_same(kind):
     K = KINDS[kind](60)
-    slow = doubly_stochastic(K, method="fixed_point", max_iter=10_000)
+    slow = doubly_stochastic(K, solver="fixed_point", max_iter=10_000)
     fast = doubly_stochastic(K)
     assert fast.n_iter < slow.n_iter
     assert_allclose(fast.matrix, slow.matrix, rtol=0, atol=1e-11)
@@ -328,7 +328,7 @@ def test_what_is_refused(kind, K, message):
         ({"tol": 0.0}, ValueError),
         ({"tol": np.nan}, ValueError),
         ({"tol": "1"}, TypeError),
-        ({"method": "sinkhorn"}, ValueError),
+        ({"solver": "sinkhorn"}, ValueError),
         ({"max_iter": 0}, ValueError),
         ({"overwrite": 1}, TypeError),
         ({"verbose": -1}, ValueError),

@@ -72,28 +72,28 @@ def test_the_die_of_jaynes():
     assert_allclose(other @ FACES[:, 0], 4.2, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_the_translations_of_berger_and_others(method):
+@pytest.mark.parametrize("solver", METHODS)
+def test_the_translations_of_berger_and_others(solver):
     f = np.zeros((5, 2))
     f[[0, 1], 0] = f[[0, 2], 1] = 1
-    p = maximum_entropy(f, [0.3, 0.5], method=method).probabilities
+    p = maximum_entropy(f, [0.3, 0.5], solver=solver).probabilities
     expected = [0.185857157, 0.114142843, 0.314142843, 0.192928579, 0.192928579]
     assert_allclose(p, expected, rtol=0, atol=5.5e-10)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("solver", METHODS)
 @pytest.mark.parametrize("seed", range(2))
-def test_the_gap_is_never_below_the_distance_from_a_50_digit_optimum(method, seed):
+def test_the_gap_is_never_below_the_distance_from_a_50_digit_optimum(solver, seed):
     f, c, q = problem(seed, n=25, m=3)
     best = optimum(f, c, q, maximum_entropy(f, c, q).multipliers)
     for limit in (1, 2, 3, 5, 9, 60):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            found = maximum_entropy(f, c, q, method=method, max_iter=limit)
+            found = maximum_entropy(f, c, q, solver=solver, max_iter=limit)
         with mpmath.workdps(50):
             assert mpmath.mpf(found.dual_objective) - best <= found.duality_gap
             assert abs(mpmath.mpf(found.relative_entropy) + best) <= found.duality_gap
-    assert found.duality_gap < 1e-12 or method != "newton"
+    assert found.duality_gap < 1e-12 or solver != "newton"
 
 
 @pytest.mark.parametrize("step", [0.15, 0.1])
@@ -124,10 +124,10 @@ def test_badly_scaled_and_nearly_dependent_features(scale):
     assert_allclose(found.probabilities @ f, p @ f, rtol=1e-9)
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_laws(method):
+@pytest.mark.parametrize("solver", METHODS)
+def test_laws(solver):
     f, c, q = problem(7, n=40, m=3)
-    found = maximum_entropy(f, c, q, method=method)
+    found = maximum_entropy(f, c, q, solver=solver)
     p = found.probabilities
     width = abs(f - c).max(axis=0)
     assert abs((p @ f - c) / width).max() <= 1.1e-10
@@ -152,15 +152,15 @@ def test_scaling_takes_features_of_any_sign(shift):
     f, c, q = problem(1, n=20, m=2)
     f, c = f / f.max(axis=0) + shift, c / f.max(axis=0) + shift
     expected = maximum_entropy(f, c, q).probabilities
-    for method in ("gis", "iis"):
-        assert_allclose(maximum_entropy(f, c, q, method=method).probabilities, expected, rtol=1e-7)
+    for solver in ("gis", "iis"):
+        assert_allclose(maximum_entropy(f, c, q, solver=solver).probabilities, expected, rtol=1e-7)
 
 
-@pytest.mark.parametrize("method", ["gis", "iis"])
+@pytest.mark.parametrize("solver", ["gis", "iis"])
 @pytest.mark.parametrize("shift", [-1e8, 1e4, 1e8])
-def test_scaling_takes_as_many_steps_wherever_the_features_lie(method, shift):
+def test_scaling_takes_as_many_steps_wherever_the_features_lie(solver, shift):
     faces = np.arange(1.0, 7.0)[:, None]
-    near, far = (maximum_entropy(faces + s, [4.5 + s], method=method) for s in (0.0, shift))
+    near, far = (maximum_entropy(faces + s, [4.5 + s], solver=solver) for s in (0.0, shift))
     assert far.converged and far.n_iter == near.n_iter
     assert_allclose(far.probabilities, near.probabilities, rtol=1e-9)
 
@@ -175,15 +175,15 @@ def test_dependent_features_get_multipliers_of_least_norm():
     assert_allclose(both.multipliers, expected, rtol=1e-8)
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_targets_on_the_boundary_give_exact_zeros(method):
+@pytest.mark.parametrize("solver", METHODS)
+def test_targets_on_the_boundary_give_exact_zeros(solver):
     rng = np.random.default_rng(4)
     f = rng.normal(size=(200, 2))
     f = np.vstack(
         [f[(f**2).sum(axis=1) < 4], [[3, 0], [-1, 3], [1, 1.5]]]
     )  # a side of three points
     c = 0.4 * f[-3] + 0.6 * f[-2]
-    found = maximum_entropy(f, c, method=method)
+    found = maximum_entropy(f, c, solver=solver)
     assert_array_equal(np.flatnonzero(found.support), np.arange(len(f) - 3, len(f)))
     assert_array_equal(found.probabilities[:-3], 0)
     on_side = maximum_entropy(f[-3:], c)
@@ -191,25 +191,25 @@ def test_targets_on_the_boundary_give_exact_zeros(method):
     assert found.duality_gap < 1e-9 and (np.diff(found.trace) <= 0).all()
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_a_vertex_and_ranges(method):
+@pytest.mark.parametrize("solver", METHODS)
+def test_a_vertex_and_ranges(solver):
     f = np.random.default_rng(5).random((30, 2))
-    found = maximum_entropy(np.vstack([f, [2.0, 0.3]]), [2.0, 0.3], method=method)
+    found = maximum_entropy(np.vstack([f, [2.0, 0.3]]), [2.0, 0.3], solver=solver)
     assert found.probabilities[-1] == 1 and found.support.sum() == 1
     assert found.relative_entropy == pytest.approx(math.log(31))
     indicators = np.eye(4)[:, :3]
     assert_allclose(
-        maximum_entropy(indicators, [0, 0.5, 0.25], method=method).probabilities,
+        maximum_entropy(indicators, [0, 0.5, 0.25], solver=solver).probabilities,
         [0, 0.5, 0.25, 0.25],
         rtol=0,
         atol=1e-9,
     )
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("solver", METHODS)
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.filterwarnings("ignore:maximum_entropy")  # scaling takes long near the boundary
-def test_verdicts_are_those_of_a_linear_programme(method, seed):
+def test_verdicts_are_those_of_a_linear_programme(solver, seed):
     rng = np.random.default_rng([9, seed])
     f = rng.random((40, 3))
     inside = 0
@@ -220,11 +220,11 @@ def test_verdicts_are_those_of_a_linear_programme(method, seed):
         )
         if feasible.status == 0:
             inside += 1
-            found = maximum_entropy(f, c, method=method, max_iter=50)
-            assert found.converged or method != "newton"
+            found = maximum_entropy(f, c, solver=solver, max_iter=50)
+            assert found.converged or solver != "newton"
             continue
         with pytest.raises(InfeasibleTargets) as caught:
-            maximum_entropy(f, c, method=method)
+            maximum_entropy(f, c, solver=solver)
         u, margin = caught.value.direction, caught.value.margin
         assert_allclose(np.linalg.norm(u), 1)
         assert margin > 0
@@ -279,8 +279,8 @@ def test_constant_features_and_one_point():
     assert found.multipliers[2] == 0
     with pytest.raises(InfeasibleTargets):
         maximum_entropy(np.column_stack([f, constant]), [*c, 0.1001], q)
-    for method in METHODS:
-        assert maximum_entropy([[2.0, 3.0]], [2.0, 3.0], method=method).probabilities == [1.0]
+    for solver in METHODS:
+        assert maximum_entropy([[2.0, 3.0]], [2.0, 3.0], solver=solver).probabilities == [1.0]
     with pytest.raises(InfeasibleTargets) as caught:
         maximum_entropy([[2.0]], [1.0])
     assert caught.value.margin == 1 and caught.value.direction == [-1]
@@ -318,7 +318,7 @@ def test_float32_and_lists_are_taken():
 def test_steps_that_run_out_are_told():
     f, c, q = problem(1)
     with pytest.warns(ConvergenceWarning, match="after 2 steps"):
-        found = maximum_entropy(f, c, q, method="gis", max_iter=2)
+        found = maximum_entropy(f, c, q, solver="gis", max_iter=2)
     assert not found.converged and found.n_iter == 2 and found.residual > 1e-10
 
 
@@ -333,7 +333,7 @@ def test_steps_that_run_out_are_told():
         ({"prior": [1.0, 1.0]}, "prior has shape"),
         ({"prior": [1.0, -1.0, 1.0]}, "negative"),
         ({"prior": [0.0, 0.0, 0.0]}, "only zeros"),
-        ({"method": "lbfgs"}, "one of 'newton', 'gis', 'iis'"),
+        ({"solver": "lbfgs"}, "one of 'newton', 'gis', 'iis'"),
         ({"tol": 0.0}, "tol"),
         ({"max_iter": 0}, "max_iter"),
     ],

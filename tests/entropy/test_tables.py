@@ -12,13 +12,13 @@ from mlcore.entropy import fit_table
 METHODS = ("ipf", "newton")
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_two_by_two_in_closed_form(method):
+@pytest.mark.parametrize("solver", METHODS)
+def test_two_by_two_in_closed_form(solver):
     # x (x - 10) / ((50 - x)(40 - x)) keeps the odds ratio 10 * 40 / (20 * 30).
     ratio = 10 * 40 / (20 * 30)
     a, b, c = 1 - ratio, 10 + 90 * ratio, -2000 * ratio
     x = (-b + math.sqrt(b * b - 4 * a * c)) / (2 * a)
-    found = fit_table([[10, 20], [30, 40]], {0: [50, 50], 1: [40, 60]}, method=method)
+    found = fit_table([[10, 20], [30, 40]], {0: [50, 50], 1: [40, 60]}, solver=solver)
     assert_allclose(found.table, [[x, 50 - x], [40 - x, x + 10]], rtol=1e-8)
     assert found.converged and found.residual <= 1e-10
 
@@ -32,11 +32,11 @@ def three_way(seed, zeros=0.0):
     return table, axes
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("solver", METHODS)
 @pytest.mark.parametrize("seed", range(3))
-def test_overlapping_margins_and_the_conditions_of_optimality(method, seed):
+def test_overlapping_margins_and_the_conditions_of_optimality(solver, seed):
     table, margins = three_way(seed, zeros=0.15)
-    found = fit_table(table, margins, method=method)
+    found = fit_table(table, margins, solver=solver)
     T = found.table
     total = T.sum()
     assert_allclose(T.sum(axis=2), margins[0, 1], rtol=0, atol=2e-10 * total)
@@ -49,38 +49,38 @@ def test_overlapping_margins_and_the_conditions_of_optimality(method, seed):
     left = logs - design @ np.linalg.lstsq(design, logs, rcond=None)[0]
     assert abs(left).max() < 1e-7
     assert found.trace[-1] == found.residual and np.isfinite(found.trace).all()
-    assert method == "newton" or len(found.trace) == found.n_iter + 1
+    assert solver == "newton" or len(found.trace) == found.n_iter + 1
 
 
 def test_odds_ratios_are_kept_and_methods_agree():
     rng = np.random.default_rng(0)
     table, rows, columns = rng.random((5, 4)), rng.dirichlet(np.ones(5)), rng.dirichlet(np.ones(4))
-    one, other = (fit_table(table, {0: rows, -1: columns}, method=m).table for m in METHODS)
+    one, other = (fit_table(table, {0: rows, -1: columns}, solver=m).table for m in METHODS)
     assert_allclose(one, other, rtol=1e-7)
     cross = one[:-1, :-1] * one[1:, 1:] / (one[:-1, 1:] * one[1:, :-1])
     before = table[:-1, :-1] * table[1:, 1:] / (table[:-1, 1:] * table[1:, :-1])
     assert_allclose(cross, before, rtol=1e-12)
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_cells_that_the_margins_force_to_zero(method):
+@pytest.mark.parametrize("solver", METHODS)
+def test_cells_that_the_margins_force_to_zero(solver):
     """The sweeps alone would approach these zeros like 1/k."""
     table = np.array([[1.0, 1, 0], [0, 1, 1], [0, 0, 1]])
-    found = fit_table(table, {0: [2, 2, 1], 1: [2, 2, 1]}, method=method)
+    found = fit_table(table, {0: [2, 2, 1], 1: [2, 2, 1]}, solver=solver)
     assert_allclose(found.table, np.diag([2.0, 2, 1]), rtol=0, atol=1e-9)
     assert_array_equal(found.table == 0, ~np.eye(3, dtype=bool))
     assert found.n_iter < 60
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_zeros_that_cannot_carry_the_margins(method):
+@pytest.mark.parametrize("solver", METHODS)
+def test_zeros_that_cannot_carry_the_margins(solver):
     table = np.array([[1.0, 1, 0], [0, 1, 1], [0, 0, 1]])
     with pytest.raises(ValueError, match=r"no numbers in the positive cells.*margins\[\d\]\[\d\]"):
-        fit_table(table, {0: [2, 2, 1], 1: [3, 1, 1]}, method=method)
+        fit_table(table, {0: [2, 2, 1], 1: [3, 1, 1]}, solver=solver)
     with pytest.raises(ValueError, match=r"margins\[0\]\[1\] has the target 2, but no positive"):
-        fit_table([[1, 1], [0, 0]], {0: [1, 2], 1: [1, 2]}, method=method)
+        fit_table([[1, 1], [0, 0]], {0: [1, 2], 1: [1, 2]}, solver=solver)
     with pytest.raises(ValueError, match="no positive cell"):
-        fit_table([[1, 0], [0, 1]], {0: [1, 1], 1: [0, 2]}, method=method)
+        fit_table([[1, 0], [0, 1]], {0: [1, 1], 1: [0, 2]}, solver=solver)
 
 
 def test_margins_that_contradict_each_other():

@@ -63,7 +63,7 @@ def doubly_stochastic(
     K: Any,
     *,
     tol: float = 1e-12,
-    method: str = "newton",
+    solver: str = "newton",
     max_iter: int = 1000,
     overwrite: bool = False,
     verbose: bool | int = False,
@@ -83,7 +83,7 @@ def doubly_stochastic(
         Symmetric up to rounding (entries below the diagonal count), none negative.
     tol : float, default=1e-12
         Stop when no row sum differs from 1 by more.
-    method : {"newton", "fixed_point"}, default="newton"
+    solver : {"newton", "fixed_point"}, default="newton"
         Newton's method on the logarithms of the scaling, its linear systems solved by conjugate
         gradients; or the damped fixed point ``x = sqrt(x / (K x))`` alone, slow where groups of
         samples are far apart.
@@ -140,7 +140,7 @@ def doubly_stochastic(
     """
     owner = "doubly_stochastic"
     tol = as_real(tol, "tol", owner=owner, above=0.0)
-    newton = as_choice(method, "method", ("newton", "fixed_point"), owner=owner) == "newton"
+    newton = as_choice(solver, "solver", ("newton", "fixed_point"), owner=owner) == "newton"
     max_iter = as_integer(max_iter, "max_iter", owner=owner, at_least=1)
     overwrite = as_bool(overwrite, "overwrite", owner=owner)
     with Progress(verbose, callback, owner) as progress:
