@@ -20,7 +20,7 @@ def predict_blocks(
     model : Model
         Fitted.
     blocks : as for `fit_blocks`
-        y and weights are not used.
+        They need no y and no weights.
     method : str, default="predict"
         Or "predict_proba", "decision_function", "score_samples", "transform", ...
     executor : as for `fit_blocks`, optional

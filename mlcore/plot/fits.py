@@ -10,8 +10,8 @@ from mlcore.checks.parameters import refuse
 from mlcore.plot.picture import MARKERS, Picture, color, new_axes
 
 _TRACES = {
+    "log_likelihood_trace_": "log-likelihood",  # of mixtures, which name it objective_trace_, too
     "objective_trace_": "objective",
-    "log_likelihood_trace_": "log-likelihood",
     "mistake_trace_": "mistakes in the epoch",
     "residual_trace": "largest deviation from the sums asked for",
 }
