@@ -1,7 +1,7 @@
 """The one-class support vector machine: a region that holds most of the samples."""
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -101,7 +101,7 @@ class OneClassSVM(OutlierDetector, KernelMachine):
         *,
         kernel: str | Callable[..., Any] = "rbf",
         degree: int = 3,
-        gamma: str | float = "scale",
+        gamma: float | Literal["scale", "auto"] = "scale",
         coef0: float = 0.0,
         tol: float = 1e-3,
         nu: float = 0.5,

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -587,17 +587,17 @@ class SVC(SupportVectorClassifier):
         C: float = 1.0,
         kernel: str | Callable[..., Any] = "rbf",
         degree: int = 3,
-        gamma: str | float = "scale",
+        gamma: float | Literal["scale", "auto"] = "scale",
         coef0: float = 0.0,
         probability: bool = False,
         tol: float = 1e-3,
         cache_size: float = 200,
-        class_weight: dict | str | None = None,
+        class_weight: dict | Literal["balanced"] | None = None,
         verbose: bool | int = False,
         max_iter: int = -1,
-        decision_function_shape: str = "ovr",
+        decision_function_shape: Literal["ovr", "ovo"] = "ovr",
         break_ties: bool = False,
-        multi_class: str = "ovo",
+        multi_class: Literal["ovo", "ovr"] = "ovo",
         random_state: Any = None,
         callback: Callable[..., Any] | None = None,
     ) -> None:
@@ -693,17 +693,17 @@ class NuSVC(SupportVectorClassifier):
         nu: float = 0.5,
         kernel: str | Callable[..., Any] = "rbf",
         degree: int = 3,
-        gamma: str | float = "scale",
+        gamma: float | Literal["scale", "auto"] = "scale",
         coef0: float = 0.0,
         probability: bool = False,
         tol: float = 1e-3,
         cache_size: float = 200,
-        class_weight: dict | str | None = None,
+        class_weight: dict | Literal["balanced"] | None = None,
         verbose: bool | int = False,
         max_iter: int = -1,
-        decision_function_shape: str = "ovr",
+        decision_function_shape: Literal["ovr", "ovo"] = "ovr",
         break_ties: bool = False,
-        multi_class: str = "ovo",
+        multi_class: Literal["ovo", "ovr"] = "ovo",
         random_state: Any = None,
         callback: Callable[..., Any] | None = None,
     ) -> None:

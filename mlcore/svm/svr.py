@@ -1,7 +1,7 @@
 """Support vector regression: with a tube of given width, or a bound nu on the samples outside."""
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -147,7 +147,7 @@ class SVR(SupportVectorRegressor):
         *,
         kernel: str | Callable[..., Any] = "rbf",
         degree: int = 3,
-        gamma: str | float = "scale",
+        gamma: float | Literal["scale", "auto"] = "scale",
         coef0: float = 0.0,
         tol: float = 1e-3,
         C: float = 1.0,
@@ -225,7 +225,7 @@ class NuSVR(SupportVectorRegressor):
         C: float = 1.0,
         kernel: str | Callable[..., Any] = "rbf",
         degree: int = 3,
-        gamma: str | float = "scale",
+        gamma: float | Literal["scale", "auto"] = "scale",
         coef0: float = 0.0,
         tol: float = 1e-3,
         cache_size: float = 200,

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -40,7 +40,7 @@ def certify(
     y: Any = None,
     *,
     delta: float = 0.05,
-    role: str = "test",
+    role: Literal["test", "validation", "train"] = "test",
     n_candidates: int | None = None,
     X_train: Any = None,
     y_train: Any = None,

@@ -4,7 +4,7 @@ All are related to Bennett's, whose exponent is (1 + u) ln(1 + u) - u.
 """
 
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal, get_args
 
 from mlcore.bounds.arguments import (
     as_bool,
@@ -26,11 +26,11 @@ from mlcore.bounds.directed_rounding import (
     working_digits,
 )
 
-_TAILS, _FORMS = ("upper", "lower"), ("exact", "simple")
+_Tail, _Form = Literal["upper", "lower"], Literal["exact", "simple"]
 
 
 @calculator("t", "mu", elementwise=True)
-def chernoff_delta(t: Any, mu: Any, *, tail: str, form: str = "exact") -> Any:
+def chernoff_delta(t: Any, mu: Any, *, tail: _Tail, form: _Form = "exact") -> Any:
     r"""Probability that a sum reaches 1 + t or 1 - t times its expectation, by Chernoff's bound.
 
     For a sum of independent variables in [0, 1] of expectation :math:`\mu`:
@@ -64,7 +64,7 @@ def chernoff_delta(t: Any, mu: Any, *, tail: str, form: str = "exact") -> Any:
     >>> chernoff_delta(0.5, 100.0, tail="lower", form="simple") < 3.73e-6
     True
     """
-    tail, form = as_choice(tail, "tail", _TAILS), as_choice(form, "form", _FORMS)
+    tail, form = as_choice(tail, "tail", get_args(_Tail)), as_choice(form, "form", get_args(_Form))
     t = as_real(t, "t", above=0, at_most=1 if tail == "lower" else None)
     mu = as_positive(mu, "mu")
     with working_digits():
@@ -77,7 +77,7 @@ def chernoff_delta(t: Any, mu: Any, *, tail: str, form: str = "exact") -> Any:
 
 
 @calculator("mu", "delta")
-def chernoff_deviation(mu: Any, delta: Any, *, tail: str, form: str = "exact") -> Any:
+def chernoff_deviation(mu: Any, delta: Any, *, tail: _Tail, form: _Form = "exact") -> Any:
     r"""Relative deviation t of a sum that is reached with probability at most `delta`.
 
     The t at which `chernoff_delta` is `delta`. For the lower tail it is at most 1, because a sum
@@ -109,7 +109,7 @@ def chernoff_deviation(mu: Any, delta: Any, *, tail: str, form: str = "exact") -
     0.254569002
     """
     mu, delta = as_positive(mu, "mu"), as_delta(delta)
-    tail, form = as_choice(tail, "tail", _TAILS), as_choice(form, "form", _FORMS)
+    tail, form = as_choice(tail, "tail", get_args(_Tail)), as_choice(form, "form", get_args(_Form))
     with working_digits():
         c = -log(delta) / exact(mu)
         if tail == "upper":

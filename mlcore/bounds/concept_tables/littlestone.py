@@ -3,14 +3,14 @@
 A version space is an integer: bit h is set while concept h is possible.
 """
 
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from mlcore.bounds.arguments import as_choice, as_count
 from mlcore.bounds.concept_tables.concept_table import as_integers, as_table, distinct_concepts
 
-_ALGORITHMS = ("soa", "halving", "consistent")
+_Algorithm = Literal["soa", "halving", "consistent"]
 
 
 def littlestone_dimension(H: Any, *, max_size: int | None = 4096) -> int:
@@ -91,7 +91,7 @@ class LittlestoneTree:
 
 
 def worst_case_mistakes(
-    H: Any, algorithm: str, *, max_size: int | None = 4096, max_spaces: int | None = 500_000
+    H: Any, algorithm: _Algorithm, *, max_size: int | None = 4096, max_spaces: int | None = 500_000
 ) -> int:
     """Compute the worst-case number of mistakes of a learner on sequences labelled by a concept.
 
@@ -137,7 +137,7 @@ def worst_case_mistakes(
     >>> worst_case_mistakes(singletons[::-1], "consistent")
     4
     """
-    algorithm = as_choice(algorithm, "algorithm", _ALGORITHMS)
+    algorithm = as_choice(algorithm, "algorithm", get_args(_Algorithm))
     if max_spaces is not None:
         max_spaces = as_count(max_spaces, "max_spaces", at_least=1)
     if algorithm == "soa":

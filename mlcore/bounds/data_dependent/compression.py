@@ -1,6 +1,6 @@
 """Sample compression: classifiers that can be rebuilt from a few of their training examples."""
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -21,7 +21,7 @@ def sample_compression_bound(
     *,
     k: Any = 0,
     log_messages: Any = 0.0,
-    method: str = "binomial",
+    method: Literal["binomial", "closed"] = "binomial",
 ) -> Any:
     r"""Bound the error of a classifier that a few of its m training examples determine.
 

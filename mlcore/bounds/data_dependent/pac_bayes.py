@@ -1,7 +1,7 @@
 """PAC-Bayes bounds on the risk of a classifier drawn from a posterior distribution."""
 
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal
 
 from mlcore.bounds.arguments import (
     as_choice,
@@ -85,7 +85,7 @@ def pac_bayes_kl_bound(
     m: Any,
     delta: Any,
     *,
-    xi: str = "maurer",
+    xi: Literal["maurer", "exact"] = "maurer",
     mc_draws: Any = None,
     mc_delta: Any = None,
 ) -> Any:

@@ -10,7 +10,7 @@ statement is also printed with gamma = epsilon/2 and a factor 4 less in the samp
 """
 
 import math
-from typing import Any
+from typing import Any, Literal, get_args
 
 from mlcore.bounds.arguments import (
     as_bool,
@@ -35,7 +35,8 @@ from mlcore.bounds.directed_rounding import (
 )
 from mlcore.bounds.held_out import binomial_tail_inversion
 
-_SETTINGS = ("realizable", "uniform", "agnostic")
+_Setting = Literal["realizable", "uniform", "agnostic"]
+_SETTINGS = get_args(_Setting)
 
 
 @calculator("n_hypotheses", "epsilon", "delta", "log_n", elementwise=True)
@@ -44,7 +45,7 @@ def finite_class_sample_size(
     epsilon: Any,
     delta: Any,
     *,
-    setting: str = "realizable",
+    setting: _Setting = "realizable",
     tight: bool = False,
     log_n: Any = None,
 ) -> Any:
@@ -107,7 +108,7 @@ def finite_class_epsilon(
     m: Any,
     delta: Any,
     *,
-    setting: str = "realizable",
+    setting: _Setting = "realizable",
     tight: bool = False,
     log_n: Any = None,
 ) -> Any:
@@ -162,7 +163,7 @@ def finite_class_delta(
     epsilon: Any,
     m: Any,
     *,
-    setting: str = "realizable",
+    setting: _Setting = "realizable",
     tight: bool = False,
     log_n: Any = None,
 ) -> Any:

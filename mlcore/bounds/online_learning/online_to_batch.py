@@ -1,6 +1,6 @@
 """Risk of the hypotheses of an online learner, from its mistakes on i.i.d. examples."""
 
-from typing import Any
+from typing import Any, Literal
 
 from mlcore.bounds.arguments import as_choice, as_count, as_delta
 from mlcore.bounds.calculator import calculator
@@ -48,7 +48,9 @@ def online_to_batch_expected(mistakes: Any, T: Any) -> Any:
 
 
 @calculator("mistakes", "T", "delta")
-def online_to_batch_bound(mistakes: Any, T: Any, delta: Any, *, method: str = "azuma") -> Any:
+def online_to_batch_bound(
+    mistakes: Any, T: Any, delta: Any, *, method: Literal["azuma", "kl", "select"] = "azuma"
+) -> Any:
     r"""Bound the risk of an online learner's hypotheses from its mistakes on i.i.d. examples.
 
     With probability at least :math:`1 - \delta`, M mistakes on T examples bound the mean risk of

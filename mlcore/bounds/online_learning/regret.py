@@ -1,6 +1,6 @@
 """Regret bounds of online learners: their loss in excess of that of the best of a class."""
 
-from typing import Any
+from typing import Any, Literal
 
 from mlcore.bounds.arguments import as_choice, as_count, as_positive, as_real
 from mlcore.bounds.calculator import calculator
@@ -8,7 +8,7 @@ from mlcore.bounds.directed_rounding import exact, log, up, working_digits
 
 
 @calculator("n_experts", "T", elementwise=True)
-def hedge_regret_bound(n_experts: Any, T: Any, *, form: str = "tight") -> Any:
+def hedge_regret_bound(n_experts: Any, T: Any, *, form: Literal["tight", "uml"] = "tight") -> Any:
     r"""Bound the regret of exponential weights against the best of N experts.
 
     For losses in [0, 1] on any sequence of T rounds, the expected loss exceeds that of the best
@@ -101,7 +101,9 @@ def littlestone_regret_bound(ldim: Any, T: Any, *, n_hypotheses: Any = None) -> 
 
 
 @calculator("norm", "lipschitz", "T", elementwise=True)
-def ogd_regret_bound(norm: Any, lipschitz: Any, T: Any, *, schedule: str = "fixed") -> Any:
+def ogd_regret_bound(
+    norm: Any, lipschitz: Any, T: Any, *, schedule: Literal["fixed", "doubling"] = "fixed"
+) -> Any:
     r"""Bound the regret of online gradient descent against vectors of bounded norm.
 
     For convex losses whose subgradients are at most :math:`\rho` in norm, against any w with

@@ -2,7 +2,7 @@
 
 import math
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -53,7 +53,9 @@ def sauer_bound(m: Any, vc_dimension: Any) -> Any:
 
 
 @calculator("m", "vc_dimension")
-def log_sauer_bound(m: Any, vc_dimension: Any, *, method: str = "sauer") -> Any:
+def log_sauer_bound(
+    m: Any, vc_dimension: Any, *, method: Literal["sauer", "poly"] = "sauer"
+) -> Any:
     r"""Return the natural logarithm of `sauer_bound`, or of a simpler bound above it.
 
     Parameters

@@ -5,14 +5,15 @@ All bounds need i.i.d. examples and a class that is fixed before the data; Phi i
 
 from collections.abc import Callable
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal, get_args
 
 from mlcore.bounds.arguments import as_choice, as_count, as_delta, as_real, refuse
 from mlcore.bounds.calculator import calculator
 from mlcore.bounds.directed_rounding import exact, log, up, working_digits
 from mlcore.bounds.vc.sauer import log_growth as log_sauer
 
-_DEVIATIONS = ("vc", "vapnik", "parrondo", "devroye", "rademacher")
+_Deviation = Literal["vc", "vapnik", "parrondo", "devroye", "rademacher"]
+_DEVIATIONS = get_args(_Deviation)
 
 
 @calculator("m", "vc_dimension", "delta")
@@ -21,7 +22,7 @@ def vc_deviation(
     vc_dimension: Any,
     delta: Any,
     *,
-    method: str,
+    method: _Deviation,
     log_growth: Callable[[int], float] | None = None,
 ) -> Any:
     r"""Largest difference of true and empirical errors in a class of VC dimension d.
@@ -82,7 +83,12 @@ def vc_deviation(
 
 @calculator("k", "m", "vc_dimension", "delta")
 def vc_error_bound(
-    k: Any, m: Any, vc_dimension: Any, delta: Any, *, method: str = "relative"
+    k: Any,
+    m: Any,
+    vc_dimension: Any,
+    delta: Any,
+    *,
+    method: Literal["relative", "double_sampling"] | _Deviation = "relative",
 ) -> Any:
     r"""Upper bound on the true error of a hypothesis with `k` errors on its `m` training examples.
 

@@ -12,13 +12,16 @@ votes of hypotheses learnt on subsamples (S. Hanneke, 2016), not by any consiste
 published constant is too large to be of use.
 """
 
-from typing import Any
+from typing import Any, Literal
 
 from mlcore.bounds.arguments import as_choice, as_count, as_delta, as_real
 from mlcore.bounds.calculator import calculator
 from mlcore.bounds.directed_rounding import ceiling, exact, log, up, working_digits
 from mlcore.bounds.vc.sauer import log_growth
 
+_Method = Literal[
+    "double_sampling", "anthony_biggs", "blumer", "uml", "vc", "devroye", "anthony_bartlett"
+]
 _METHODS = {  # the default first
     "realizable": ("double_sampling", "anthony_biggs", "blumer", "uml"),
     "uniform": ("vc", "devroye"),
@@ -32,8 +35,8 @@ def vc_sample_size(
     epsilon: Any,
     delta: Any,
     *,
-    setting: str = "realizable",
-    method: str | None = None,
+    setting: Literal["realizable", "uniform", "agnostic"] = "realizable",
+    method: _Method | None = None,
 ) -> Any:
     r"""Number of examples that suffice to learn a class of VC dimension d.
 
@@ -149,7 +152,11 @@ def double_sampling_delta(epsilon: Any, m: Any, vc_dimension: Any) -> Any:
 
 @calculator("vc_dimension", "epsilon", "delta")
 def vc_sample_size_lower(
-    vc_dimension: Any, epsilon: Any, delta: Any, *, setting: str = "realizable"
+    vc_dimension: Any,
+    epsilon: Any,
+    delta: Any,
+    *,
+    setting: Literal["realizable", "agnostic"] = "realizable",
 ) -> Any:
     r"""Number of examples that every learner needs on some distribution.
 

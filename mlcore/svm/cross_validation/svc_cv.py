@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import product
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -120,15 +120,15 @@ class SVCCV(SupportVectorClassifier):
         degree: int = 3,
         coef0: float = 0.0,
         cv: Any = 5,
-        scoring: str = "accuracy",
+        scoring: Literal["accuracy", "balanced_accuracy"] = "accuracy",
         tol: float = 1e-3,
         cache_size: float = 200,
-        class_weight: dict | str | None = None,
+        class_weight: dict | Literal["balanced"] | None = None,
         verbose: bool | int = False,
         max_iter: int = -1,
-        decision_function_shape: str = "ovr",
+        decision_function_shape: Literal["ovr", "ovo"] = "ovr",
         break_ties: bool = False,
-        multi_class: str = "ovo",
+        multi_class: Literal["ovo", "ovr"] = "ovo",
         callback: Callable[..., Any] | None = None,
     ) -> None:
         self.Cs = Cs
