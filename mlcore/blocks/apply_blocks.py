@@ -56,6 +56,7 @@ def predict_blocks(
     shape = () if out is None else _shape_of(out)
     with executor if isinstance(executor, Workers) else workers_of(executor) as workers:
         results = workers.results(Calls(model, method), blocks)
+        # Into memory.
         if out is None:
             parts = [
                 np.asarray(part) if not sp.issparse(part) else part
@@ -67,6 +68,7 @@ def predict_blocks(
             if sp.issparse(parts[0]):
                 return sp.vstack(parts, format="csr")
             return np.concatenate(parts)
+        # Into `out`, block by block.
         done = 0
         for part in results:
             if part is None:

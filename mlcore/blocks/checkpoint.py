@@ -170,6 +170,7 @@ def _digest(value: Any) -> str:
 
 def _add(sha, value):
     """Add what decides a result: numbers by their values, arrays by their bytes."""
+    # Objects as plain values.
     if isinstance(value, EncodedSamples):
         value = value.__getstate__()
     elif isinstance(value, Model):
@@ -180,6 +181,7 @@ def _add(sha, value):
         value = [type(value).__name__, value.shape, value.data, value.indices, value.indptr]
     elif isinstance(value, np.generic) and value.dtype.kind in "biufUS":
         value = value.item()
+    # Plain values, containers item by item.
     if isinstance(value, dict):
         sha.update(f"{len(value)} names".encode())
         for name in sorted(value, key=str):

@@ -120,6 +120,7 @@ def fit_blocks(
             raise TypeError(
                 f"checkpoint: {type(model).__name__} is no model of mlcore, which alone are saved."
             )
+    # Begin, or go on from the checkpoint; then passes until the end.
     shown = getattr(model, "verbose", 0), getattr(model, "callback", None), type(model).__name__
     with workers_of(executor) as workers, Progress(*shown) as progress:
         first = _first_with_rows(blocks)

@@ -82,6 +82,7 @@ class Futures(Workers):
             for number in range(len(blocks)):
                 while True:
                     try:
+                        # Two blocks wait for each worker; results come in order.
                         while following < len(blocks) and len(waiting) < 2 * n_workers:
                             job = sent, blocks[following], following, n_threads
                             waiting.append(self._executor.submit(_with_threads, *job))
@@ -89,6 +90,7 @@ class Futures(Workers):
                         result = waiting[0].result()
                         break
                     except BrokenExecutor as error:
+                        # A worker died: new ones begin at the first block without a result.
                         deaths += 1
                         if self._make is None:
                             yield from self._without(error, task, blocks, number)

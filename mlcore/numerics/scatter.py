@@ -270,6 +270,7 @@ def _sums_about(parts, weight, codes, n_classes, origin, power, owner, again=Fal
     X, dtype = parts[0], parts[0].dtype
     power = np.broadcast_to(power, len(origin))
     products = _Products(dtype, len(origin), n_classes)
+    # Products of all rows, less the origin rounded to their precision.
     scaled = bool(power.any())
     if scaled:
         near = np.zeros(len(origin), dtype)
@@ -280,6 +281,7 @@ def _sums_about(parts, weight, codes, n_classes, origin, power, owner, again=Fal
         blocks = row_blocks(X) if sp.issparse(X) else _row_pieces(parts)
         for rows, block in blocks:
             products.add(rows, block if isinstance(block, tuple) else (block,), near, weight, codes)
+    # The origin of a constant column is its value.
     S, still = products.S, products.columns[products.n_varying :]
     near[still] = products.first[still]
     first = np.concatenate([_dense(part, slice(0, 1))[0] for part in parts])
@@ -287,6 +289,7 @@ def _sums_about(parts, weight, codes, n_classes, origin, power, owner, again=Fal
     if not finite and not sp.issparse(X):
         for name, part in zip("Xy", parts, strict=False):
             require_finite(part, name, owner)
+    # Where the mean is far from the origin: once more about the mean.
     total = float(X.shape[0]) if weight is None else float(weight.sum())
     columns = products.columns[: products.n_varying]
     sums = products.sums[:, : len(columns)]
@@ -300,6 +303,7 @@ def _sums_about(parts, weight, codes, n_classes, origin, power, owner, again=Fal
         moved = np.ldexp(nearer - origin, -power)
         shares = _class_weights(codes, weight, n_classes, total)
         return found._replace(mean=found.mean + moved), by_class + shares[:, None] * moved
+    # Scatter about the mean, and sums of each class about the origin.
     full = np.zeros((len(origin), len(origin)))
     _ext.centred(S, mean, total, columns, full)
     by_class = _class_weights(codes, weight, n_classes, total)[:, None] * shift
@@ -351,6 +355,7 @@ class _Products:
         if self.first is None:
             self.first = np.concatenate([part[0] for part in parts])
             self.has_zeros = has_zeros(X, near[: X.shape[1]])
+        # Groups of rows have sums of their own, added in one order.
         n_threads = effective_threads(len(X) * self.width**2 / 16)
         groups = self._groups(len(X))
         S, sums = self.S[None], self.sums[None]
@@ -358,6 +363,7 @@ class _Products:
             S, sums = np.zeros((groups, *self.S.shape)), np.zeros((groups, *self.sums.shape))
         together = groups == 1 and n_threads > 1
         size, width = dtype.itemsize, self.width
+        # Scratch of all threads.
         blocks = _ext.blocks_at_once(size, width, together)
         chunks = _ext.chunks_at_once(together)
         at_once = blocks * (chunks if together else n_threads)

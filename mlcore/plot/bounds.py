@@ -53,6 +53,7 @@ def bound_curves(
         refuse("sizes", sizes, "positive numbers of examples")
     if not isinstance(bounds, Mapping) or not bounds:
         refuse("bounds", bounds, "a dict of at least one function or array by its name")
+    # Values of all curves.
     table = {}
     for name, bound in bounds.items():
         values = [bound(size) for size in sizes.tolist()] if callable(bound) else bound
@@ -120,6 +121,7 @@ def certificate_bounds(certificate: Any, *, ax: Any = None) -> Picture:
     if not bounds:
         refuse("certificate", certificate, "a Certificate with at least one bound")
     figure, ax = new_axes(ax, size=(6.5, 1.2 + 0.35 * len(bounds)))
+    # A bar for each bound, hatched if it is of training examples.
     places = np.arange(len(bounds))
     bars = ax.barh(places, [min(float(bound), 1.0) for bound in bounds], color=color(0), height=0.6)
     for bar, bound in zip(bars, bounds, strict=True):
@@ -136,6 +138,7 @@ def certificate_bounds(certificate: Any, *, ax: Any = None) -> Picture:
             fontsize="small",
             bbox={"facecolor": "white", "edgecolor": "none", "pad": 1} if inside else None,
         )
+    # The observed rate, and the interval of the true one.
     artists: dict[str, Any] = {"bars": bars}
     inputs = certificate.inputs
     if "k" in inputs and "m" in inputs:

@@ -68,6 +68,7 @@ def reliability_curve(
     n_bins = as_integer(n_bins, "n_bins", at_least=1)
     as_choice(strategy, "strategy", ("uniform", "quantile"))
     delta = as_real(delta, "delta", above=0, below=1)
+    # Bins that have samples, and the intervals of their frequencies.
     edges = np.linspace(0, 1, n_bins + 1)
     if strategy == "quantile":
         edges = np.unique(np.quantile(probability, edges))
@@ -79,6 +80,7 @@ def reliability_curve(
     m = m[used]
     low, high = clopper_pearson(k, m, delta)
     figure, ax = new_axes(ax, size=(5, 5))
+    # The curve; the diagonal below the first one.
     number = len(ax.containers)
     if not number:
         ax.plot([0, 1], [0, 1], color=GREY, linestyle=":", label="calibrated")

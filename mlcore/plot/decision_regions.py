@@ -69,6 +69,7 @@ def decision_regions(
     xs, ys = np.linspace(low - edge, high + edge, resolution).T
     points = np.stack(np.meshgrid(xs, ys), axis=-1).reshape(-1, 2).astype(X.dtype)
     named = asked(model.predict, points, given)
+    # Regions of the classes, and the boundary of two.
     known = np.unique(np.concatenate([np.asarray(getattr(model, "classes_", classes)), classes]))
     figure, ax = new_axes(ax)
 
@@ -95,6 +96,7 @@ def decision_regions(
         artists["boundary"] = ax.contour(
             xs, ys, values, levels=levels, linestyles=styles, colors="black", linewidths=1
         )
+    # Samples, support vectors and margin errors.
     artists["samples"] = [
         ax.scatter(
             *X[codes == code].T,

@@ -127,6 +127,7 @@ def start_quality(
     n_starts = as_integer(n_starts, "n_starts", at_least=1)
     if not isinstance(models, Mapping) or not models:
         refuse("models", models, "a dict of at least one model by its name")
+    # Fits of all starts.
     found, likelihood = {}, False
     for name, model in models.items():
         ends = []

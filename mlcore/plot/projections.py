@@ -71,6 +71,7 @@ def biplot(model: Any, X: Any, y: Any = None, *, n_arrows: int = 8, ax: Any = No
         )
         for code, name in enumerate(classes)
     ]
+    # Arrows of the longest loadings, in units of the scores.
     names = feature_names(model, components.shape[1], X)
     loadings = (components[:2] * np.sqrt(model.explained_variance_[:2, None])).T
     lengths = np.hypot(*loadings.T)

@@ -101,6 +101,7 @@ def _deep(Z, ax, color_of, above_threshold_color, **options):
     labels = options.get("labels")
     if labels is not None and len(labels) != len(Z) + 1:
         refuse("labels", f"{len(labels)} labels", f"one for each of {len(Z) + 1} samples")
+    # The tree.
     across, along, nodes, leaves = _layout(Z)
     colors = [color_of(node) for node in nodes]
 
@@ -113,6 +114,7 @@ def _deep(Z, ax, color_of, above_threshold_color, **options):
     if orientation in ("bottom", "left"):
         ends[1].reverse()
     ax.set(xlim=ends[sideways], ylim=ends[not sideways])
+    # Names of the leaves.
     names = [str(leaf if labels is None else labels[leaf]) for leaf in leaves]
     axis = ax.yaxis if sideways else ax.xaxis
     if options.get("no_labels"):

@@ -29,7 +29,7 @@ from sklearn.linear_model import LinearRegression as Peer
 from sklearn.linear_model import Ridge
 
 from mlcore.linear_model import LinearRegression
-from mlcore.linear_model.regression.rows import Frame, Rows
+from mlcore.linear_model.regression.rows import DataUnits, Rows
 
 
 def problem(n, d, k, seed=0, dependent=False):
@@ -139,7 +139,7 @@ def test_nearly_dependent_columns_have_the_digits_of_their_condition(
 @pytest.mark.parametrize("weighted", [True, False])
 def test_triangles_by_products_and_by_qr_have_the_same_squares(weighted, intercept):
     X, Y, s = nearly_dependent(1e-4)
-    rows = Rows.of(X, Y, s if weighted else None, Frame.of(X, Y, intercept, True))
+    rows = Rows.of(X, Y, s if weighted else None, DataUnits.of(X, Y, intercept, True))
     by_qr, mean = rows.triangle(np.zeros(5), intercept)
     root = np.linalg.inv(by_qr[:5, :5]) * (1 + 1e-3 * np.arange(5))  # rounded, that is to say
     by_products, same = rows.triangle(np.zeros(5), intercept, root)
@@ -154,7 +154,7 @@ def test_triangles_by_products_and_by_qr_have_the_same_squares(weighted, interce
 @pytest.mark.parametrize("factor", [2.0, np.nan])
 def test_a_root_that_is_too_rough_leaves_the_triangle_to_qr(factor):
     X, Y, _ = problem(60, 5, 1)
-    rows = Rows.of(X, Y, None, Frame.of(X, Y, True, True))
+    rows = Rows.of(X, Y, None, DataUnits.of(X, Y, True, True))
     by_qr, mean = rows.triangle(np.zeros(5), True)
     root = factor * np.linalg.inv(by_qr[:5, :5])
     for found, expected in zip(rows.triangle(np.zeros(5), True, root), (by_qr, mean), strict=True):

@@ -28,6 +28,7 @@ def logistic_inference(model: Any, rows: LogisticRows, theta: np.ndarray) -> Inf
     """Return the inference about a model fitted to these rows, from Newton's steps from theta."""
     objective, c, D = Objective(rows, 0.0), rows.n_scores, rows.d + 1
     with single_threaded_blas():
+        # The optimum, and the covariance of the contrasts there.
         point = _at_the_end(objective, theta)
         if point.sums.hessian is None:
             point = objective.at(point.theta, hessian=True)
@@ -36,6 +37,7 @@ def logistic_inference(model: Any, rows: LogisticRows, theta: np.ndarray) -> Inf
         inverse = system.solve(np.ascontiguousarray(contrasts.T))
         covariance = contrasts @ inverse / rows.total
         estimates = contrasts @ point.theta.ravel()
+        # Contrasts that the data do not determine have infinite errors.
         null = system.null_space()
         seen = np.square(contrasts @ null).sum(axis=1)
         absent = np.setdiff1d(np.arange(c * D), system._kept)
@@ -46,6 +48,7 @@ def logistic_inference(model: Any, rows: LogisticRows, theta: np.ndarray) -> Inf
     errors = np.sqrt(covariance.diagonal())
     errors[unknown] = np.inf
     z, p_values = two_sided(estimates, errors)
+    # Degrees of freedom, and the likelihood beside that without features.
     groups = max(1, c - 1)
     columns = (len(system._kept) // c) if c > 1 else len(system._kept)
     n_parameters = groups * columns - null.shape[1]

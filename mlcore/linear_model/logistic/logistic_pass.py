@@ -158,12 +158,14 @@ class LogisticRows:
         sparse = sp.issparse(self.X)
         wide = pairs * width**2 + c * width > _LARGEST_GROUP
         groups = 2 if wide else _GROUPS
+        # Sums of each group of rows.
         loss, wrong = np.zeros(groups), np.zeros(groups, np.intp)
         columns = self.d + 1 if sparse else width
         gradients = np.zeros((groups, columns, c) if sparse else (groups, c, columns))
         sums = np.zeros((groups if moments is not None else 0, 2, width))
         hessians = np.zeros((groups if pairs else 0, pairs, width, width))
         empty = np.empty((0, c)) if scores is None else scores
+        # Blocks, threads and scratch; a call takes no longer than Ctrl-C may wait.
         size = self.rows_of_block(products=pairs > 0 or stride > 1)
         blocks = -(-n // size)
         per_row = max(1, self.X.nnz // n) if sparse else width
@@ -176,6 +178,7 @@ class LogisticRows:
         else:
             parameters = np.zeros((c, width))
             parameters[:, : self.d + 1] = theta
+        # The pass.
         for first in range(0, blocks, step):
             at = size, first, min(blocks, first + step), stride
             rest = (
@@ -192,6 +195,7 @@ class LogisticRows:
                     self.X, self.codes, self.weight, self._equal, self.offset, self.shift,
                     self.scale, self._zeros, parameters, self.intercept, gram, self._skip, *rest,
                 )  # fmt: skip
+        # Sums over the groups, without the columns of padding.
         D = self.d + 1
         if moments is not None:
             moments[...] = sums.sum(axis=0)[:, :D]

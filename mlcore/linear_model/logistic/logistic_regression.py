@@ -787,6 +787,7 @@ class LogisticRegression(CallbackSupport, RowSums, Classifier, Model):
             by its square: as it does if some rows are separated from the others, which sums cannot
             prove. `converged_` is then False; `fit` to all rows decides.
         """
+        # Separated classes have no optimum without penalty.
         settings, owner = self._settings(), type(self).__name__
         self._check_fitted()
         run, total = self._run_, statistics.weight
@@ -794,12 +795,14 @@ class LogisticRegression(CallbackSupport, RowSums, Classifier, Model):
             names = getattr(self, "feature_names_in_", None)
             u = run.theta / np.abs(run.theta).max()
             raise separated("complete", u, run.columns, names, owner)
+        # A step that was too long is halved; else the point of the sums is known.
         step = next_step(run, statistics, settings.C)
         if isinstance(step, Run):
             self._update_state(self._parameters(step, self.coef_.dtype))
             return self
         factor = total * (1.0 if settings.C == math.inf else settings.C)
         trace = np.append(self.objective_trace_, factor * step.value)
+        # The decrement decides on the end.
         small, endless = step.decrement <= settings.tol, step.run.line.endless
         state = {
             "n_iter_": np.array([len(trace) - 1], np.int32),

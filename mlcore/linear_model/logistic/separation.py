@@ -127,6 +127,7 @@ def _signed_rows(rows: LogisticRows) -> Any:
 
     Columns are those of the second class, and of those after it, with the intercept each.
     """
+    # The rows in units of the objective, with a column for the intercept.
     X = rows.X
     if sp.issparse(X):
         Z = sp.csr_array(X.astype(np.float64) @ sp.diags_array(rows.scale))
@@ -135,12 +136,14 @@ def _signed_rows(rows: LogisticRows) -> Any:
     else:
         Z = (X - rows.shift) * rows.scale
         Z = np.column_stack((Z, np.ones(rows.n))) if rows.intercept else Z
+    # Two classes: a sign for each row.
     if rows.n_scores == 1:
         sign = np.where(rows.codes == 1, 1.0, -1.0)
         return sp.csr_array(Z * sign[:, None]) if sp.issparse(Z) else Z * sign[:, None]
     c, D = rows.n_scores, Z.shape[1]
     if not sp.issparse(Z) and rows.n * (c - 1) ** 2 * D > _DENSE:
         Z = sp.csr_array(Z)
+    # More classes: a column block for each but the first; rows for each pair of classes.
     parts = []
     for own in range(c):
         mine = Z[rows.codes == own]

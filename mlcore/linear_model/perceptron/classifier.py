@@ -172,6 +172,7 @@ class PerceptronClassifier(CallbackSupport, Classifier):
         self._require_blocks()
         samples = self._checked_later(X) if begun else self._training_samples(X)
         n, owner = samples.shape[0], type(self).__name__
+        # Classes: declared, those of the first call, or those of y.
         given, codes = as_labels(y, n, owner=owner)
         known = self.classes_ if begun else given
         if classes is not None:
@@ -188,6 +189,7 @@ class PerceptronClassifier(CallbackSupport, Classifier):
                 f"{known.tolist()[0]!r}: give all labels that will come as classes=."
             )
         codes = _codes_of(given, known)[codes]
+        # The rounds, after those before.
         rounds = self._rounds(samples, codes, len(known), settings, self if begun else None)
         mistakes = rounds.epoch(np.arange(n))
         if begun:

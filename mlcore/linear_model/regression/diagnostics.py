@@ -53,7 +53,7 @@ def leave_one_out(model: Any, rows: Rows, weight: np.ndarray | None) -> np.ndarr
 
     `rows` have the samples of positive weight, `weight` (n,) is that of all.
     """
-    solution, frame, total = model._solution_, model._units_, model.total_weight_
+    solution, data_units, total = model._solution_, model._units_, model.total_weight_
     n = rows.X.shape[0]
     if not np.isclose(rows.total, total, rtol=1e-9, atol=0):
         raise ValueError(
@@ -65,21 +65,21 @@ def leave_one_out(model: Any, rows: Rows, weight: np.ndarray | None) -> np.ndarr
     power = solution.weight_power
     s = np.ones(n) if rows.weight is None else np.ldexp(rows.weight, -power)
     coef = np.ldexp(
-        model.coef_.reshape(len(frame.target_power), -1).T.astype(np.float64),
-        frame.power[:, None] - frame.target_power,
+        model.coef_.reshape(len(data_units.target_power), -1).T.astype(np.float64),
+        data_units.power[:, None] - data_units.target_power,
     )
-    offset = np.ldexp(solution.target_mean - frame.target_origin, -frame.target_power)
+    offset = np.ldexp(solution.target_mean - data_units.target_origin, -data_units.target_power)
     _require_optimum(model, rows, s, coef, offset)
 
-    # For each penalty its targets, and roots in units of the frame and in one unit.
+    # For each penalty its targets, and roots in units of the data and in one unit.
     roots = []
     for alpha, targets in by_penalty(np.ldexp(solution.alpha, -power)):
-        units = Units(frame.power, alpha)
+        units = Units(data_units.power, alpha)
         root = solution.system.of_targets(targets).solve(units).root
         roots.append((targets, root, np.ldexp(root, -units.shift[:, None])))
 
     # An error is the residual over 1 - h, h the leverage.
-    shift, errors = Units(frame.power, 0.0).shift[:, None], np.empty((n, coef.shape[1]))
+    shift, errors = Units(data_units.power, 0.0).shift[:, None], np.empty((n, coef.shape[1]))
     with single_threaded_blas():
         for block, Z in rows.blocks(solution.center):
             r = rows.Y[block] - offset - Z @ coef
@@ -100,18 +100,18 @@ def leave_one_out(model: Any, rows: Rows, weight: np.ndarray | None) -> np.ndarr
         of_all = np.full((len(weight), coef.shape[1]), np.nan)
         of_all[weight > 0] = errors
         errors = of_all
-    return np.ldexp(errors, frame.target_power)
+    return np.ldexp(errors, data_units.target_power)
 
 
 def _require_optimum(model, rows, s, coef, offset):
-    """Refuse rows of which the coefficients, in units of the frame, are not the optimum.
+    """Refuse rows of which the coefficients, in units of the data, are not the optimum.
 
     Their gradient may be ten times that of the fit, and what rounding of coefficients and
     means does to it.
     """
-    solution, frame = model._solution_, model._units_
+    solution, data_units = model._solution_, model._units_
     alphas = np.ldexp(solution.alpha, -solution.weight_power)
-    gradient = -np.ldexp(alphas, -2 * frame.power[:, None]) * coef
+    gradient = -np.ldexp(alphas, -2 * data_units.power[:, None]) * coef
     sums, size, target = np.zeros(coef.shape[1]), np.zeros(len(coef)), np.zeros(coef.shape[1])
     for block, Z in rows.blocks(solution.center):
         y, weight = rows.Y[block] - offset, s[block]
@@ -122,7 +122,7 @@ def _require_optimum(model, rows, s, coef, offset):
         target += weight @ y**2
     size, total, eps = np.sqrt(size), s.sum(), float(np.finfo(model.coef_.dtype).eps)
     near = (10 * model.gradient_norm_ + _SAME) * np.sqrt(target)
-    mean = np.ldexp(np.abs(solution.target_mean), -frame.target_power)
+    mean = np.ldexp(np.abs(solution.target_mean), -data_units.target_power)
     near += 16 * eps * (size @ np.abs(coef) + np.sqrt(total) * mean)
     off = (np.abs(gradient) > np.outer(size, near)).any()
     if solution.intercept:
@@ -136,8 +136,8 @@ def _require_optimum(model, rows, s, coef, offset):
 
 def path(model: Any, alphas: np.ndarray) -> LinearPath:
     """Return the models of a fitted `LinearRegression` for other penalties."""
-    solution, frame = model._solution_, model._units_
-    weight_power, units = solution.weight_power, Units(frame.power, 0.0)
+    solution, data_units = model._solution_, model._units_
+    weight_power, units = solution.weight_power, Units(data_units.power, 0.0)
     total = np.ldexp(model.total_weight_, -weight_power)
     coefs, dimensions, gcv = [], [], []
     with single_threaded_blas():
@@ -157,13 +157,13 @@ def path(model: Any, alphas: np.ndarray) -> LinearPath:
                 gcv.append(total * squares / max(total - dimension, 0.0) ** 2)
 
     # To units of the data.
-    coef = np.ldexp(np.stack(coefs), frame.target_power - int(frame.power.max()))
+    coef = np.ldexp(np.stack(coefs), data_units.target_power - int(data_units.power.max()))
     coef = coef.swapaxes(1, 2)
     intercept = np.zeros(coef.shape[:2])
     if solution.intercept:
-        center = frame.origin + np.ldexp(solution.center, frame.power)
+        center = data_units.origin + np.ldexp(solution.center, data_units.power)
         intercept = solution.target_mean - coef @ center
-    gcv = np.ldexp(np.stack(gcv), 2 * frame.target_power + weight_power)
-    if not frame.several:
+    gcv = np.ldexp(np.stack(gcv), 2 * data_units.target_power + weight_power)
+    if not data_units.several:
         coef, intercept, gcv = coef[:, 0], intercept[:, 0], gcv[:, 0]
     return LinearPath(alphas, coef, intercept, np.array(dimensions), gcv)

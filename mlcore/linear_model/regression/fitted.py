@@ -13,7 +13,7 @@ from mlcore.linear_model.regression.least_squares import (
     Triangle,
     Units,
 )
-from mlcore.linear_model.regression.rows import Frame, Rows
+from mlcore.linear_model.regression.rows import DataUnits, Rows
 from mlcore.numerics.scatter import Scatter
 
 _WELL = {8: 1e-6, 4: 1e-3}  # by bytes of a number: rcond of sums from which a factor is taken
@@ -22,7 +22,7 @@ _EXACT = 1e-3  # rcond, and share of squares left over, from which sums show all
 
 
 class Fit(NamedTuple):
-    """Coefficients in the units of a `Frame`, and how near they are to the best.
+    """Coefficients in the `DataUnits` of a model, and how near they are to the best.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class Fit(NamedTuple):
 
 @stored(version=1)
 class LinearSolution(NamedTuple):
-    """Least squares as later calls need it, in the units of the model's `Frame`.
+    """Least squares as later calls need it, in the `DataUnits` of the model.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ class LinearSolution(NamedTuple):
         "intercept": "bool",
     }
 
-    def sums(self, frame: Frame, total_weight: float) -> Scatter:
+    def sums(self, data_units: DataUnits, total_weight: float) -> Scatter:
         """Return the sums over the rows of the fit.
 
         Products of different targets, which no fit needs, are 0 in them.
@@ -112,19 +112,19 @@ class LinearSolution(NamedTuple):
         scatter = np.block([[A, C], [C.T, np.diag(self.squares[1])]])
         mean = np.zeros(len(scatter))
         if self.intercept:
-            near = np.ldexp(self.target_mean - frame.target_origin, -frame.target_power)
+            near = np.ldexp(self.target_mean - data_units.target_origin, -data_units.target_power)
             mean = np.concatenate((self.center, near))
         return Scatter(total_weight, mean, np.ldexp(scatter, self.weight_power))
 
 
 def in_units_of_the_data(
-    fit: Fit, frame: Frame, dtype: np.dtype, owner: str
+    fit: Fit, data_units: DataUnits, dtype: np.dtype, owner: str
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return coefficients (k, d) in `dtype`, intercepts (k,), and values at the center (k,)."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        coef = np.ldexp(fit.coef, frame.target_power - frame.power[:, None]).astype(dtype)
-        mean = frame.target_origin + np.ldexp(fit.offset, frame.target_power)
-        intercept = mean - (frame.origin + np.ldexp(fit.center, frame.power)) @ coef
+        coef = np.ldexp(fit.coef, data_units.target_power - data_units.power[:, None]).astype(dtype)
+        mean = data_units.target_origin + np.ldexp(fit.offset, data_units.target_power)
+        intercept = mean - (data_units.origin + np.ldexp(fit.center, data_units.power)) @ coef
     if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
         raise ValueError(
             f"{owner}: the coefficients overflow {np.dtype(dtype).name}: rescale the features of "
@@ -134,7 +134,7 @@ def in_units_of_the_data(
 
 
 def _older_frame(origin, *others):
-    return Frame(origin.astype(np.float64), *others)
+    return DataUnits(origin.astype(np.float64), *others)
 
 
 def _older_solution(system, center, target_mean, *others):

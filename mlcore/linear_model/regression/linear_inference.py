@@ -81,16 +81,16 @@ class LinearInference(Inference):
 
 def linear_inference(model: Any) -> LinearInference:
     """Return the inference about a fitted LinearRegression."""
-    solution, frame, total, rank = (
+    solution, data_units, total, rank = (
         model._solution_, model._units_, model.total_weight_, model.rank_,
     )  # fmt: skip
     intercept, freedom = solution.intercept, _residual_freedom(model)
 
     # Standard errors, infinite for parameters that the data do not determine.
-    squares = np.ldexp(solution.squares, 2 * frame.target_power + solution.weight_power)
+    squares = np.ldexp(solution.squares, 2 * data_units.target_power + solution.weight_power)
     residual, null = squares
     variance = residual / freedom
-    full, unknown = _root_of_inverse(solution, frame, total, rank)
+    full, unknown = _root_of_inverse(solution, data_units, total, rank)
     covariance = variance[:, None, None] * (full @ full.T)
     errors = np.sqrt(variance[:, None] * np.einsum("ij,ij->i", full, full))
     errors[:, unknown] = np.inf
@@ -126,9 +126,9 @@ def linear_inference(model: Any) -> LinearInference:
         "f_p_value": f_p_value,
         "residual_variance": variance,
     }
-    if not frame.several:
+    if not data_units.several:
         values, ratio = {name: plain(value[0]) for name, value in values.items()}, plain(ratio[0])
-    groups = tuple(f"y{i}" for i in range(len(variance))) if frame.several else ()
+    groups = tuple(f"y{i}" for i in range(len(variance))) if data_units.several else ()
     return LinearInference(
         names=parameter_names(model, intercept),
         likelihood_ratio=LikelihoodRatio.of(ratio, rank),
@@ -160,14 +160,17 @@ def _residual_freedom(model):
     return freedom
 
 
-def _root_of_inverse(solution, frame, total, rank):
+def _root_of_inverse(solution, data_units, total, rank):
     """Return F (p, r), ``F F'`` the covariance of parameters for errors of variance 1.
 
     And True for each parameter that the data do not determine.
     """
-    root = solution.system.solve(Units(frame.power, 0.0)).root
-    root = np.ldexp(root, -frame.power[:, None]) * 2.0 ** (-solution.weight_power / 2)
-    center, intercept = frame.origin + np.ldexp(solution.center, frame.power), solution.intercept
+    root = solution.system.solve(Units(data_units.power, 0.0)).root
+    root = np.ldexp(root, -data_units.power[:, None]) * 2.0 ** (-solution.weight_power / 2)
+    center, intercept = (
+        data_units.origin + np.ldexp(solution.center, data_units.power),
+        solution.intercept,
+    )
     full = np.zeros((len(root) + intercept, root.shape[1] + intercept))
     full[: len(root), : root.shape[1]] = root
     if intercept:

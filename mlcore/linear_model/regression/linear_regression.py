@@ -21,7 +21,7 @@ from mlcore.linear_model.regression.fitted import (
 )
 from mlcore.linear_model.regression.least_squares import EPS
 from mlcore.linear_model.regression.linear_inference import LinearInference, linear_inference
-from mlcore.linear_model.regression.rows import Frame, Rows
+from mlcore.linear_model.regression.rows import DataUnits, Rows
 from mlcore.numerics.scatter import (
     Scatter,
     in_larger_units,
@@ -117,7 +117,7 @@ class LinearRegression(OnePass, Regressor, Model):
     solver_: str
     total_weight_: float
     origin_: np.ndarray
-    _units_: Frame  # of features and targets, also of the sums
+    _units_: DataUnits  # of features and targets, also of the sums
     _solution_: LinearSolution
     _sums_: tuple | None  # a Scatter
 
@@ -135,7 +135,7 @@ class LinearRegression(OnePass, Regressor, Model):
         "solver_": "text",
         "total_weight_": "float",
         "origin_": "float f",
-        "_units_": Frame,
+        "_units_": DataUnits,
         "_solution_": LinearSolution,
         "_sums_": ("float", "float64 f+q", "float64 f+q f+q"),
     }
@@ -187,23 +187,23 @@ class LinearRegression(OnePass, Regressor, Model):
         checked, Y, weight, several = self._checked_rows(X, y, sample_weight, reset=True)
         weight, power = scaled_weights(weight)
         alphas = np.ldexp(as_target_penalties(settings.alpha, Y.shape[1], owner), -power)
-        frame = Frame.of(checked, Y, settings.fit_intercept, several)
-        rows, sums = Rows.of(checked, Y, weight, frame), None
+        data_units = DataUnits.of(checked, Y, settings.fit_intercept, several)
+        rows, sums = Rows.of(checked, Y, weight, data_units), None
         if checked.shape[0] > checked.shape[1]:
             sums = rows.sums(owner)
             outside = rows.out_of_range(sums, settings.fit_intercept)
             if outside.any():
-                frame = frame.with_powers(checked, alphas.max(), outside)
-                rows = rows._replace(frame=frame)
+                data_units = data_units.with_powers(checked, alphas.max(), outside)
+                rows = rows._replace(data_units=data_units)
                 sums = rows.sums(owner)
         else:
             if not sp.issparse(checked):
                 require_finite(checked, "X", owner)
-            frame = frame.with_powers(checked, alphas.max())
-            rows = rows._replace(frame=frame)
-        origin = frame.origin.astype(checked.dtype)
-        attributes = self._solve(rows, sums, frame, alphas, settings, checked.dtype, power)
-        self._set_fitted(X, origin_=origin, _units_=frame, **attributes)
+            data_units = data_units.with_powers(checked, alphas.max())
+            rows = rows._replace(data_units=data_units)
+        origin = data_units.origin.astype(checked.dtype)
+        attributes = self._solve(rows, sums, data_units, alphas, settings, checked.dtype, power)
+        self._set_fitted(X, origin_=origin, _units_=data_units, **attributes)
         return self
 
     def _settings(self) -> Settings:
@@ -229,10 +229,10 @@ class LinearRegression(OnePass, Regressor, Model):
             checked, Y, weight = checked[present], Y[present], weight[present]
         return checked, Y, weight, several
 
-    def _solve(self, rows, sums, frame, alphas, settings, dtype, weight_power=0):
+    def _solve(self, rows, sums, data_units, alphas, settings, dtype, weight_power=0):
         """Return the fitted attributes; penalties and weights are in units of 2^weight_power."""
         with single_threaded_blas():
-            fit = solved(rows, sums, frame.power, alphas, settings.fit_intercept, dtype)
+            fit = solved(rows, sums, data_units.power, alphas, settings.fit_intercept, dtype)
         owner = type(self).__name__
         if fit.from_sums:
             warn(
@@ -242,19 +242,20 @@ class LinearRegression(OnePass, Regressor, Model):
                 "only: fit to all rows at once.",
             )
 
-        coef, intercept, mean = in_units_of_the_data(fit, frame, dtype, owner)
-        gap = np.ldexp(fit.gap, 2 * frame.target_power + weight_power)
+        # Back to the units of the data.
+        coef, intercept, mean = in_units_of_the_data(fit, data_units, dtype, owner)
+        gap = np.ldexp(fit.gap, 2 * data_units.target_power + weight_power)
         if settings.fit_intercept:  # rounding of the intercept, and of the mean of the targets
-            far = np.abs(frame.origin + np.ldexp(fit.center, frame.power))
+            far = np.abs(data_units.origin + np.ldexp(fit.center, data_units.power))
             error = 4 * EPS * (np.abs(mean) + np.abs(coef) @ far)
             n = fit.total if rows is None else rows.X.shape[0]
-            size = np.ldexp(np.sqrt(fit.target_squares / fit.total), frame.target_power)
+            size = np.ldexp(np.sqrt(fit.target_squares / fit.total), data_units.target_power)
             error += 2 * EPS * np.sqrt(max(n, 4)) * size
             gap = gap + np.ldexp(fit.total * error**2, weight_power)
         else:
             intercept = np.zeros(len(intercept))
-        objective = np.ldexp(fit.objective, 2 * frame.target_power + weight_power)
-        several = frame.several
+        objective = np.ldexp(fit.objective, 2 * data_units.target_power + weight_power)
+        several = data_units.several
         return {
             "coef_": coef if several else coef[0],
             "intercept_": intercept if several else float(intercept[0]),
@@ -292,16 +293,16 @@ class LinearRegression(OnePass, Regressor, Model):
         """
         self._check_ready()
         checked = self._check_X(X, reset=False, like=self.origin_)
-        coef, frame, solution = self.coef_.T.astype(np.float64), self._units_, self._solution_
+        coef, data_units, solution = self.coef_.T.astype(np.float64), self._units_, self._solution_
         with single_threaded_blas():
             if sp.issparse(checked):
                 scores = checked @ coef + self.intercept_
             else:
-                shift = np.ldexp(solution.center, frame.power)
+                shift = np.ldexp(solution.center, data_units.power)
                 scores = np.empty((len(checked), *coef.shape[1:]))
                 for rows, block in row_blocks(checked):
-                    np.matmul(block - frame.origin - shift, coef, out=scores[rows])
-                scores += solution.target_mean if frame.several else solution.target_mean[0]
+                    np.matmul(block - data_units.origin - shift, coef, out=scores[rows])
+                scores += solution.target_mean if data_units.several else solution.target_mean[0]
         return scores.astype(checked.dtype, copy=False)
 
     def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
@@ -394,8 +395,10 @@ class LinearRegression(OnePass, Regressor, Model):
         settings, owner = self._settings(), type(self).__name__
         checked, Y, _, several = self._checked_rows(X, y, sample_weight, True, True)
         largest = as_target_penalties(settings.alpha, Y.shape[1], owner).max()
-        frame = Frame.of(checked, Y, settings.fit_intercept, several).with_powers(checked, largest)
-        self._set_fitted(X, origin_=frame.origin.astype(checked.dtype), _units_=frame)
+        data_units = DataUnits.of(checked, Y, settings.fit_intercept, several).with_powers(
+            checked, largest
+        )
+        self._set_fitted(X, origin_=data_units.origin.astype(checked.dtype), _units_=data_units)
         return self
 
     def partial_statistics(self, X: Any, y: Any = None, sample_weight: Any = None) -> Scatter:
@@ -446,15 +449,15 @@ class LinearRegression(OnePass, Regressor, Model):
         """
         settings, owner = self._settings(), type(self).__name__
         self._check_fitted()
-        frame, n_targets = self._units_, len(self._units_.target_power)
-        width = len(frame.power) + n_targets
+        data_units, n_targets = self._units_, len(self._units_.target_power)
+        width = len(data_units.power) + n_targets
         if not isinstance(statistics, Scatter) or len(statistics.mean) != width:
             raise ValueError(
                 f"{owner}: statistics must come from partial_statistics of a model "
                 "that has begun with as many features and targets."
             )
         alphas = as_target_penalties(settings.alpha, n_targets, owner)
-        state = self._solve(None, statistics, frame, alphas, settings, self.origin_.dtype)
+        state = self._solve(None, statistics, data_units, alphas, settings, self.origin_.dtype)
         self._update_state(state | {"_sums_": tuple(statistics)})
         return self
 
@@ -468,13 +471,13 @@ class LinearRegression(OnePass, Regressor, Model):
         """Take larger units, as these rows need them, and return the sums in those."""
         checked, Y, _, _ = self._checked_rows(X, y, sample_weight, False)
         before = self._units_
-        frame = self._units_ = before._replace(
+        data_units = self._units_ = before._replace(
             power=larger_powers(before.power, checked, before.origin),
             target_power=larger_powers(before.target_power, Y, before.target_origin),
         )
         if sums is None:
             return None
-        powers = frame.power - before.power, frame.target_power - before.target_power
+        powers = data_units.power - before.power, data_units.target_power - before.target_power
         return in_larger_units(sums, np.concatenate(powers))
 
     # ---- checks
@@ -482,13 +485,13 @@ class LinearRegression(OnePass, Regressor, Model):
     def _later_rows(self, X, y, sample_weight, check_finite=False):
         """Return the checked rows of a later call, whose targets are as many as those before."""
         checked, Y, weight, several = self._checked_rows(X, y, sample_weight, False, check_finite)
-        frame = self._units_
-        if several != frame.several or Y.shape[1] != len(frame.target_power):
+        data_units = self._units_
+        if several != data_units.several or Y.shape[1] != len(data_units.target_power):
             raise ValueError(
                 f"y has {Y.shape[1]} columns, but {type(self).__name__} was fitted to "
-                f"{len(frame.target_power)}{' in columns' if frame.several else ''}."
+                f"{len(data_units.target_power)}{' in columns' if data_units.several else ''}."
             )
-        return Rows.of(checked, Y, weight, frame)
+        return Rows.of(checked, Y, weight, data_units)
 
     def _check_ready(self):
         self._check_fitted()

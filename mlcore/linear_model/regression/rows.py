@@ -28,7 +28,7 @@ _PENALTY = 300  # power of two that penalties do not exceed
 
 
 @stored(version=1)
-class Frame(NamedTuple):
+class DataUnits(NamedTuple):
     """Points that differences of features and targets refer to, and powers of two they count in.
 
     Attributes
@@ -57,8 +57,8 @@ class Frame(NamedTuple):
     }
 
     @classmethod
-    def of(cls, X: Any, Y: np.ndarray, fit_intercept: bool, several: bool) -> "Frame":
-        """Return the frame of these rows, with powers of 0 for features."""
+    def of(cls, X: Any, Y: np.ndarray, fit_intercept: bool, several: bool) -> "DataUnits":
+        """Return the units of these rows, with powers of 0 for features."""
         d, k = X.shape[1], Y.shape[1]
         origin = origin_of(X) if fit_intercept else np.zeros(d)
         near = origin_of(Y) if fit_intercept else np.zeros(k)
@@ -66,8 +66,8 @@ class Frame(NamedTuple):
         power[np.abs(power) <= _PLAIN[X.dtype.itemsize]] = 0
         return cls(origin, np.zeros(d, np.int64), near, power, several)
 
-    def with_powers(self, X: Any, alpha: float, columns: np.ndarray | None = None) -> "Frame":
-        """Return the frame with powers of those columns (default: all) that are out of range.
+    def with_powers(self, X: Any, alpha: float, columns: np.ndarray | None = None) -> "DataUnits":
+        """Return the units with powers of those columns (default: all) that are out of range.
 
         Columns whose squares vanish beside alpha stay small, as their penalties would overflow.
         """
@@ -88,24 +88,24 @@ class Rows(NamedTuple):
     ----------
     X : float32 or float64 (n, d), dense or CSR
     Y : float64 (n, k)
-        In the units of the frame.
+        In the units of the data.
     weight : float64 (n,), optional
-    frame : Frame
+    data_units : DataUnits
     """
 
     X: Any
     Y: np.ndarray
     weight: np.ndarray | None
-    frame: Frame
+    data_units: DataUnits
 
     @classmethod
-    def of(cls, X: Any, Y: np.ndarray, weight: np.ndarray | None, frame: Frame) -> "Rows":
-        """Return the rows of targets Y (n, k), not yet in the units of the frame."""
-        Y = Y - frame.target_origin
-        if frame.target_power.any():
+    def of(cls, X: Any, Y: np.ndarray, weight: np.ndarray | None, data_units: DataUnits) -> "Rows":
+        """Return the rows of targets Y (n, k), not yet in the units of the data."""
+        Y = Y - data_units.target_origin
+        if data_units.target_power.any():
             with np.errstate(over="ignore"):  # `sums` refuses what does not fit
-                Y = np.ldexp(Y, -frame.target_power)
-        return cls(X, Y, weight, frame)
+                Y = np.ldexp(Y, -data_units.target_power)
+        return cls(X, Y, weight, data_units)
 
     @property
     def total(self) -> float:
@@ -117,13 +117,13 @@ class Rows(NamedTuple):
 
         NaN in dense features is found.
         """
-        X, frame = self.X, self.frame
-        if frame.target_power.any() and not np.abs(self.Y).max() <= _LARGEST[X.dtype.itemsize]:
+        X, data_units = self.X, self.data_units
+        if data_units.target_power.any() and not np.abs(self.Y).max() <= _LARGEST[X.dtype.itemsize]:
             raise BeyondUnits(owner)
         Y = self.Y.astype(X.dtype)
         k = Y.shape[1]
-        origin = np.concatenate((frame.origin, np.zeros(k)))
-        power = np.concatenate((frame.power, np.zeros(k, np.int64)))
+        origin = np.concatenate((data_units.origin, np.zeros(k)))
+        power = np.concatenate((data_units.power, np.zeros(k, np.int64)))
         if sp.issparse(X):
             joined = sp.hstack((X, sp.csr_array(Y)), format="csr")
             return scatter_of(sp.csr_array(joined), self.weight, origin, power=power, owner=owner)
@@ -139,7 +139,7 @@ class Rows(NamedTuple):
         outside = np.flatnonzero(~in_range(squares, X.dtype))
         found = np.zeros(d, bool)
         if len(outside):
-            near = self.frame.origin.astype(X.dtype)
+            near = self.data_units.origin.astype(X.dtype)
             if fit_intercept:
                 near = X[:1].toarray()[0] if sp.issparse(X) else X[0]
             for _, block in row_blocks(X):
@@ -148,7 +148,7 @@ class Rows(NamedTuple):
 
     def blocks(self, center: np.ndarray):
         """Yield ranges of rows, and their features less the center, float64."""
-        origin, power = self.frame.origin, self.frame.power
+        origin, power = self.data_units.origin, self.data_units.power
         scaled = bool(power.any())
         for rows, block in row_blocks(self.X):
             Z = block - origin
@@ -175,7 +175,7 @@ class Rows(NamedTuple):
         squares, total, products = np.zeros(k), np.zeros(k), np.zeros((d, k))
         if sp.issparse(self.X):
             X = self._scaled_sparse()
-            center = center + np.ldexp(self.frame.origin, -self.frame.power)
+            center = center + np.ldexp(self.data_units.origin, -self.data_units.power)
             r = self.Y - offset - (X @ coef - center @ coef)
             weighted = r if self.weight is None else r * self.weight[:, None]
             total = weighted.sum(axis=0)
@@ -192,7 +192,7 @@ class Rows(NamedTuple):
         return squares, total, products
 
     def _scaled_sparse(self):
-        X, power = self.X, self.frame.power
+        X, power = self.X, self.data_units.power
         data = X.data.astype(np.float64)
         if power.any():
             data = np.ldexp(data, -power[X.indices])
@@ -216,6 +216,7 @@ class Rows(NamedTuple):
         T. Fukaya, Y. Nakatsukasa, Y. Yanagisawa, Y. Yamamoto, *CholeskyQR2*, ScalA, 2014.
         """
         d, r, k = self.X.shape[1], root.shape[1], self.Y.shape[1]
+        # Sums of the rows times the root, and of the targets less their mean.
         total, near = self.total, np.zeros(k)
         if intercept:
             near = np.average(self.Y, axis=0, weights=self.weight)
@@ -229,6 +230,7 @@ class Rows(NamedTuple):
                 if self.weight is not None:
                     part *= np.sqrt(w)[:, None]
                 sums += part.T @ part
+        # About the mean; too far from the identity, they have too few digits.
         mean = np.zeros(d + k)
         if intercept:
             mean = np.concatenate((shift, left[r:])) / total
@@ -237,6 +239,7 @@ class Rows(NamedTuple):
         G = sums[:r, :r]
         if not np.abs(G - np.eye(r)).sum(axis=0).max(initial=0.0) < _DEPARTURE:
             return None
+        # The triangle R: its features, its targets, and the squares left of these.
         U = linalg.cholesky(G)
         kept = np.flatnonzero(root.any(axis=1))
         R = np.zeros((r + k, d + k))

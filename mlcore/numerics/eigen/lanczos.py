@@ -329,6 +329,7 @@ class _Search:
         S, known, n = self.S, self.known, self.S.n
         fixed, block = known.shape[1], X.shape[1]
         room = _BLOCKS * block if S.sparse else min(_BLOCKS * block, max(6 * block, n // 16))
+        # The basis begins with the known eigenvectors.
         V = np.empty((fixed + room, n))  # a row is a vector of the basis
         V[:fixed] = known.T
         H = np.zeros((room, room))  # S in the basis, without the known eigenvectors
@@ -338,6 +339,7 @@ class _Search:
             V[fixed + m : fixed + m + block] = X.T
             m += block
             basis = V[: fixed + m]
+            # S times the new block, less its projection on the basis.
             if steps:
                 W = S @ X
             else:
@@ -347,6 +349,7 @@ class _Search:
             W -= basis.T @ C
             H[:m, m - block : m] = C[fixed:]
             H[m - block : m, :m] = C[fixed:].T
+            # Ritz pairs and their residuals decide on the end.
             if exact or m >= look or m + block > room or len(steps) + 1 == max_iter:
                 values, Y = linalg.eigh(H[:m, :m], driver="evd", check_finite=False)
                 values, Y = values[::-1], Y[:, ::-1]
@@ -361,6 +364,7 @@ class _Search:
                 look = min(2 * m, basis_for(self.tol, m, self.sought, worst / size))
             else:
                 steps.append(steps[-1])
+            # The next block; a full basis starts anew from its best vectors.
             X = orthonormal_block(W, basis, size, rng, _ORTHOGONAL if exact else _HALF)
             if m + block > room:
                 kept = min(max(self.sought + block, room // 2), room - block)

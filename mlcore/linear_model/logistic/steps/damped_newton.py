@@ -39,6 +39,7 @@ def damped_steps(objective: Objective, point: Point) -> Iterator[Step]:
     the last.
     """
     rows = objective.rows
+    # The scatter that damps is that of a part of the rows, if these are many.
     stride = 1
     while rows.n >= 2 * stride * _ROWS * (rows.d + 1) and rows.weight_of(2 * stride) > 0:
         stride *= 2
@@ -48,6 +49,7 @@ def damped_steps(objective: Objective, point: Point) -> Iterator[Step]:
     while True:
         products, blocks = Products(objective, point), _blocks(objective, point)
         while True:
+            # A step of the damped model; a stronger damping if it raises the objective.
             metric = _metric_of(blocks, damping * scatter, objective.penalty)
             s, Hs = _minimum(products, point.gradient, metric, damping * scatter)
             objective.n_passes += products.count
@@ -61,10 +63,12 @@ def damped_steps(objective: Objective, point: Point) -> Iterator[Step]:
             damping *= 4 if ratio < -1 else 2
         if not found.value < point.value:
             return
+        # Where the damping matters, the decrement counts for 0.3 of the last one or more.
         matters = damping * float(((s @ scatter) * s).sum()) > 1e-2 * curvature
         decrement = float(np.sqrt(max(0.0, -slope)))
         last = max(decrement, 0.3 * last) if matters and np.isfinite(last) else decrement
         yield Step(found, last, s)
+        # The next damping, by the quality of the model's promise.
         if ratio > 0.75:
             damping /= 5 if ratio > 0.9 else 2.5
         elif ratio < 0.25:

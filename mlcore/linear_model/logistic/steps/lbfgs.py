@@ -121,6 +121,7 @@ def lbfgs_steps(
     pairs: deque = deque(maxlen=min(n_pairs, max(6, _VALUES_OF_PAIRS // theta.size)))
     gamma = 1.0
     for count in itertools.count(1):
+        # The direction of the pairs, or of the metric if that is no descent.
         g = point.gradient
         plain = inverse(g)
         decrement = float(np.sqrt(max(0.0, (g * plain).sum())))
@@ -130,6 +131,7 @@ def lbfgs_steps(
             pairs.clear()
             gamma, direction, slope = 1.0, -plain, -(decrement**2)
         yield Step(point, max(decrement, float(np.sqrt(-slope))), direction)
+        # The line search; once more from the metric alone.
         found = search(objective, point, direction, slope)
         if found is None and (pairs or gamma != 1):
             pairs.clear()
@@ -137,12 +139,14 @@ def lbfgs_steps(
             found = search(objective, point, -plain, -(decrement**2))
         if found is None:
             return
+        # The pair of this step, if the objective is curved along it.
         s, y = found.theta - point.theta, found.gradient - g
         sy, curvature = float((s * y).sum()), float((y * inverse(y)).sum())
         if sy > _FLAT and curvature > _FLAT:
             pairs.append((s, y, 1 / sy))
             gamma = sy / curvature
         point = found
+        # A new metric at the new point.
         if pairs and count >= renewed:
             inverse, renewed = metric(objective, point), 3 * renewed // 2
             s, y, rho = pairs[-1]
