@@ -79,7 +79,7 @@ def fit_blocks(
         A ValueError: if a block cannot be read, the model refuses it, it has another form than the
         first, or other rows than when it was read before: names the block.
     TypeError
-        If the model has no sums over rows: says why; or `executor` is none of these.
+        If the model has no sums over rows, with the reason, or `executor` is none of these.
     ValueError
         If the checkpoint is damaged, of another fit, of other data or newer than this mlcore.
     OSError

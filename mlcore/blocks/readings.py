@@ -158,7 +158,7 @@ class _Nothing:
 
 
 def digest(X: Any, y: Any = None, sample_weight: Any = None) -> int:
-    """Return a number that tells the rows of a block from others.
+    """Return a checksum of the rows of a block.
 
     It is the same for all layouts, and all types from which a fit computes the same: integers and
     float64, but not float32, nor labels that are True and False. Names of columns count. It is a

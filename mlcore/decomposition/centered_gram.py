@@ -11,7 +11,7 @@ from mlcore.numerics.eigen import Scaled, times
 _EPS = float(np.finfo(np.float64).eps)
 _FEW = 10  # an eigenvalue of a small matrix is wrong by some roundings too
 _SAFE = 1e-100, 1e100  # kernel values between these can be squared and summed
-_HIDDEN = 1e-3  # of the largest eigenvalue, of which rounding is told
+_HIDDEN = 1e-3  # of the largest eigenvalue: rounding above this share is reported
 
 
 def warn_of_rounding(share: float, owner: str) -> None:

@@ -19,7 +19,7 @@ from mlcore.numerics.scatter import row_blocks
 from mlcore.runtime.threads import single_threaded_blas
 
 _SAME = {4: 1e-3, 8: 1e-7}  # by bytes of a number: share of a deviation that a mean is known to
-_HIDDEN = 64  # eps of a variance, of which a rest is not told from 0
+_HIDDEN = 64  # eps of a variance: a remainder of fewer counts as 0
 
 
 def leave_one_out_log_posteriors(

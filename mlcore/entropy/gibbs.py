@@ -176,7 +176,7 @@ class Gibbs:
         """Return the same points in coordinates of h that do not depend on each other.
 
         By QR of blocks of points, whose triangles are put together, so that nearly dependent
-        features are told from dependent ones to the last digits.
+        features are distinguished from dependent ones to the last digits.
         """
         m = len(self.c)
         triangle = np.zeros((0, m))

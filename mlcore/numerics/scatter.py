@@ -87,8 +87,10 @@ class Moments(NamedTuple):
 
 
 def origin_of(X: Any) -> np.ndarray:
-    """Return a point near the first rows, (d,) float64, in the type of `X`: 0, or else the least
-    value, of columns that have it often, and the mean of the others.
+    """Return the origin of the sums, (d,) float64 that `X` can hold.
+
+    For a column where an eighth of the first rows are 0, or the minimum, it is that value, else
+    their mean.
 
     Products of what is 0 after the origin is subtracted need not be computed. A value v that a
     share p of rows has costs few digits: ``(mean - v)² <= (1 - p)/p variance`` by the inequality
@@ -104,9 +106,7 @@ def origin_of(X: Any) -> np.ndarray:
 
 
 def has_zeros(X: np.ndarray, origin: np.ndarray) -> bool:
-    """Return True if so many values of the first rows are their origin that rows which are 0 after
-    its subtraction are worth being listed.
-    """
+    """Return True if zeros after the subtraction of the origin are so many that lists pay."""
     return X.shape[1] >= _WIDE and bool(np.mean(X[:_SAMPLE] == origin) >= _OFTEN)
 
 

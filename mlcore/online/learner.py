@@ -2,7 +2,7 @@
 
 A learner defines ``_start()``, which checks its parameters and returns the fitted attributes before
 the first round; ``_point(state, x, name)`` and ``_target(state, y, name)``, a checked point and
-what is told of it; ``_prediction(state, point)``; ``_loss(state, point, target)``; and
+its target; ``_prediction(state, point)``; ``_loss(state, point, target)``; and
 ``_learned(state, point, target)``, the attributes that the round changes. `state` is the dictionary
 of fitted attributes; none of these methods changes it. ``_bound(state)`` and ``_best_loss(state,
 points, targets)`` are the bound of the theory, and the least loss in hindsight of what it compares
@@ -20,7 +20,7 @@ from mlcore.estimator.model import Model
 
 
 class OnlineLearner(Model):
-    """Base of models that learn from a sequence of points, and of what is told of each.
+    """Base of models that learn from a sequence of points and their targets.
 
     They predict without a fit, from their parameters. Fitted attributes exist after the first
     round. Refused input, in any round, changes nothing.

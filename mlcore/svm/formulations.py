@@ -18,7 +18,7 @@ from mlcore.svm.smo.bias import ROUNDING
 from mlcore.svm.smo.optimality import largest_nu, multiplier_values, nu_scale, nu_sums
 from mlcore.svm.smo.problem import Problem, Solution
 
-FINEST = 1e-3  # how far below `tol` a narrow margin takes the solver of a machine with nu
+FINEST = 1e-3  # how far below `tol` a narrow margin takes the solver of a problem with nu
 _COARSE = 1e-3  # times rho: the most that rounding of predictions in float32 takes off the offset
 _NO_MARGIN = 1e-13  # times the largest gradient, as in pairs.pyx
 
@@ -95,7 +95,7 @@ class Formulation:
         return {}
 
     def warn_if_constant(self, length: float, gap: float) -> None:
-        """Warn where a function of this |w| cannot be told from a constant one."""
+        """Warn where a function of this |w| cannot be distinguished from a constant one."""
 
     def coefficients(self, beta: np.ndarray) -> np.ndarray:
         """Return the coefficient of each sample from the multipliers of the variables."""
@@ -187,7 +187,7 @@ class NuClassification(Formulation):
         return nu_scale(moving, self.nu), largest
 
     def finer_tol(self, solutions, tol, scale, rounding):
-        """`tol` is in units of the margin, by which the function is divided."""
+        """Return `tol` times the margin: decision values are divided by the margin."""
         margins = [0.5 * np.subtract(*multiplier_values(s)) for s in solutions if s.gradient.any()]
         return max(tol * min(margins, default=1.0), FINEST * tol * scale, 4 * rounding)
 

@@ -31,7 +31,7 @@ FEW = 256  # samples whose problem is solved to rounding error: it costs a few m
 
 @dataclass(frozen=True)
 class Settings:
-    """Checked values of the parameters that every machine has."""
+    """Checked values of the parameters that every model has."""
 
     formulation: Formulation
     kernel: Kernel
@@ -100,7 +100,7 @@ class KernelMachine(KernelModel):
     # ---- validation
 
     def _formulation(self) -> Formulation:
-        """Return the primal and dual of this machine, its parameters checked."""
+        """Return the primal and dual of this model, its parameters checked."""
         raise NotImplementedError
 
     def _settings(self) -> Settings:
@@ -320,7 +320,7 @@ class KernelMachine(KernelModel):
         return sums, moved, rounding, float(np.linalg.norm(origin))
 
 
-ONE_PROBLEM = {  # `_stored` of machines of one dual problem
+ONE_PROBLEM = {  # `_stored` of models of one dual problem
     "n_support_": "int 1",
     "dual_coef_": "float64 1 s?",
     "intercept_": "float64 1",
@@ -329,7 +329,7 @@ ONE_PROBLEM = {  # `_stored` of machines of one dual problem
 
 
 def fit_one_problem(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
-    """Train a machine of one dual problem: regression and the one-class machine."""
+    """Fit a model of one dual problem: regression or one class."""
     settings = model._settings()
     progress = model._progress()
     samples = model._training_samples(X)
@@ -399,7 +399,7 @@ def function_values(model: Any, X: Any) -> np.ndarray:
 
 
 def verify_one_problem(model: Any, X: Any, y: Any, sample_weight: Any) -> Optimality:
-    """Return the optimality of a machine of one dual problem, measured in float64."""
+    """Return the optimality of a model of one dual problem, measured in float64."""
     X, weight = model._verification_samples(X, sample_weight)
     formulation = model._formulation()
     problem = formulation.problem(model._targets(y, len(weight)), formulation.cost(weight))

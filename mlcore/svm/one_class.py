@@ -122,7 +122,7 @@ class OneClassSVM(OutlierDetector, KernelMachine):
         self.callback = callback
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Train the machine.
+        """Fit the model.
 
         Parameters
         ----------

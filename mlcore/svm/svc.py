@@ -46,7 +46,7 @@ from mlcore.svm.smo.problem import Problem, Solution, is_plain
 
 
 class SupportVectorClassifier(Classifier, KernelMachine):
-    """Classifier made of binary machines that share their kernel rows."""
+    """Classifier made of binary problems that share their kernel rows."""
 
     class_weight_: np.ndarray
     margin_: Any  # a float, or an array where there are several problems
@@ -59,7 +59,7 @@ class SupportVectorClassifier(Classifier, KernelMachine):
     }
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train the machine.
+        """Fit the model.
 
         Parameters
         ----------
@@ -214,7 +214,7 @@ class SupportVectorClassifier(Classifier, KernelMachine):
         folds: tuple[np.ndarray, int] | None,
         progress: Progress,
     ) -> dict[str, Any] | None:
-        """Return the fitted attributes of a machine of small pairs; None if `solve_pairs` fails."""
+        """Return the fitted attributes of a model of small pairs; None if `solve_pairs` fails."""
         formulation = settings.formulation
         fold = None if folds is None else folds[0]
         cost = formulation.cost(samples.cost)
@@ -342,7 +342,7 @@ class SupportVectorClassifier(Classifier, KernelMachine):
         -------
         values : ndarray in the precision of the fit
             Two classes: (n_samples,), positive for ``classes_[1]``. More, with
-            ``decision_function_shape="ovr"``: (n_samples, n_classes), for one-vs-one machines the
+            ``decision_function_shape="ovr"``: (n_samples, n_classes), for one-vs-one the
             votes with ties broken by the sums of decision values, for one-vs-rest the values.
             With "ovo": (n_samples, n_pairs), positive for the first class of each pair.
         """
@@ -357,7 +357,7 @@ class SupportVectorClassifier(Classifier, KernelMachine):
     def predict(self, X: Any) -> np.ndarray:
         """Return the label of each row of `X`.
 
-        One-vs-one machines let the pairs vote; equal votes go to the first class, or with
+        In one-vs-one the pairs vote; equal votes go to the first class, or with
         ``break_ties=True`` to the one with the largest `decision_function`.
 
         Parameters
@@ -660,7 +660,7 @@ class NuSVC(SupportVectorClassifier):
     dual_objective_, primal_objective_, objective_, duality_gap_, kkt_violation_
         Floats, or (n_problems,) float64. Those of the problem above, before the division by rho.
         Objectives grow with the square of the weights: beyond the range of floats they are
-        infinite, and the machine is the same.
+        infinite, and the model is the same.
     margin_error_indices_ : (n_errors,) intp
         Rows with a multiplier at its bound c_i.
     rho_ : (n_problems,) float64

@@ -29,7 +29,7 @@ class SupportVectorRegressor(Regressor, KernelMachine):
     _stored = ONE_PROBLEM
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train the machine.
+        """Fit the model.
 
         Parameters
         ----------

@@ -28,7 +28,7 @@ cdef enum:
     TILE = 32
     LINES = 42  # rows that a thread packs: they divide a block
 
-cdef struct turns:  # of threads that share the work: counters that only grow, and what is found
+cdef struct turns:  # progress of the threads, in counters that only grow
     int chunks  # CHUNKS, or 1
     Py_ssize_t task  # the next one
     Py_ssize_t begun  # chunks

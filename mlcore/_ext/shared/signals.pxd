@@ -24,7 +24,7 @@ cdef struct shared_items:  # of a loop whose threads take the next item when the
 
 
 cdef inline bint interrupted() noexcept nogil:
-    """Return True, the exception being set, if a signal has come; Python's main thread is told."""
+    """Return True in Python's main thread, the exception being set, if a signal has come."""
     with gil:
         return PyErr_CheckSignals() < 0
 

@@ -1,6 +1,6 @@
 """The multiplier of an equality constraint from the gradients of its variables, one at a time.
 
-`bias_of` is the one rule for every machine: the mean over the free variables, or the middle of the
+`bias_of` is the one rule for every model: the mean over the free variables, or the middle of the
 interval that the KKT conditions leave where there are none, or its end where it has only one. A
 variable within 1e-12 of the largest from a bound (if there is an epsilon, from the kink at 0)
 counts as at it: sums of steps leave residues there, and a residue is not free to move. Inline, for

@@ -53,7 +53,7 @@ cdef inline double violation_of(Py_ssize_t m, const double* linear, const double
 
 cdef inline double excess_of(double rate, double beta, double lower, double upper,
                              double epsilon) noexcept nogil:
-    """What a variable loses by not being at its best for this rate; a bound is finite or unused."""
+    """Return the loss of a variable that is not at its best; a bound is finite or unused."""
     if rate > epsilon:
         return (upper - beta) * (rate - epsilon) + 2 * epsilon * max(-beta, 0.0)
     if rate < -epsilon:

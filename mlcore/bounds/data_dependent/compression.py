@@ -37,10 +37,10 @@ def sample_compression_bound(
     :math:`(\ln \binom m s + \ln (m / \delta) + \text{log_messages}) / (m - s)`.
 
     For a support vector machine s is the number of all its support vectors, bounded ones included,
-    and there are no errors: trained on these alone it is the same machine, and on every other point
-    y f(x) is at least 1. The machine must depend on the solution only: w is unique, and a
-    fixed rule must choose among optimal intercepts. For a condensed nearest-neighbour rule s is
-    the number of prototypes.
+    and there are no errors: trained on these alone it is the same classifier, and on other points
+    y f(x) is at least 1. The classifier must depend on the solution only: w is unique, and a fixed
+    rule must choose among optimal intercepts. For a condensed nearest-neighbour rule s is the
+    number of prototypes.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """Bounds on the leave-one-out error of a support vector machine, from one fit.
 
-The leave-one-out error is nearly unbiased for the error of a machine trained on one example less.
+The leave-one-out error is nearly unbiased for that of a classifier trained on one example less.
 None of the bounds holds with probability 1 - delta.
 """
 
@@ -17,8 +17,8 @@ from mlcore.bounds.directed_rounding import at_most_one, exact, up, working_digi
 def support_vector_loo_bound(n_sv: Any, m: Any) -> Any:
     """Bound the leave-one-out error of a support vector machine by its share of support vectors.
 
-    Trained without an example that is no support vector, the machine is the same and classifies it
-    correctly. The expected error of a machine trained on m - 1 i.i.d. examples is at most the
+    Trained without an example that is no support vector, the classifier is the same and right about
+    that example. The expected error of a classifier trained on m - 1 i.i.d. examples is at most the
     expected share; no statement with high probability follows.
 
     Parameters
@@ -54,7 +54,7 @@ def support_vector_loo_bound(n_sv: Any, m: Any) -> Any:
 
 @calculator("radius", "margin", "m", elementwise=True)
 def radius_margin_loo_bound(radius: Any, margin: Any, m: Any) -> Any:
-    r"""Bound the leave-one-out error of a hard-margin machine without bias by its margin.
+    r"""Bound the leave-one-out error of a hard-margin classifier without bias by its margin.
 
     It is at most :math:`R^2 / (\gamma^2 m)`: an error at an example needs
     :math:`\alpha_i k(x_i, x_i) \ge 1`, and the multipliers add up to :math:`1 / \gamma^2`. A bound
@@ -95,7 +95,7 @@ def radius_margin_loo_bound(radius: Any, margin: Any, m: Any) -> Any:
 def jaakkola_haussler_loo_bound(alpha: Any, k_diag: Any, y_f: Any) -> float:
     r"""Bound the leave-one-out error of a support vector machine without bias, point by point.
 
-    The machine trained without example i can misclassify it only if
+    The classifier trained without example i can misclassify it only if
     :math:`\alpha_i k(x_i, x_i) \ge y_i f(x_i)`. A bound on a count, or on an expectation; no
     statement with high probability.
 

@@ -1,4 +1,4 @@
-"""Margin bounds for linear machines, kernel machines and votes."""
+"""Margin bounds for linear and kernel classifiers, and for votes."""
 
 import math
 from fractions import Fraction
@@ -88,7 +88,7 @@ def rademacher_margin_bound(
     rho_max: Any = None,
     trace: Any = None,
 ) -> Any:
-    r"""Bound the error of linear machines by their margin errors.
+    r"""Bound the error of linear classifiers by their margin errors.
 
     For all ``x -> <w, x>`` with :math:`||w|| \le \Lambda` on i.i.d. points with
     :math:`||x|| \le R`, in the feature space of any kernel, with probability at least
@@ -177,17 +177,17 @@ def rademacher_margin_bound(
 
 @calculator("delta", "mu")
 def pac_bayes_margin_bound(margins: Any, delta: Any, *, mu: Any = None, gibbs: bool = False) -> Any:
-    r"""Bound the error of a linear machine by the margins of its m training points.
+    r"""Bound the error of a linear classifier by the margins of its m training points.
 
     With :math:`\gamma_i = y_i \langle w, x_i \rangle / ||w|| ||x_i||`, the PAC-Bayes bound for
     Gaussian weights around :math:`\mu w / ||w||`, whose relative entropy from those around 0 is
     :math:`\mu^2 / 2`, says with probability at least :math:`1 - \delta`, for all :math:`\mu > 0` at
-    once, that a machine drawn from them errs with probability at most
+    once, that a classifier drawn from them errs with probability at most
 
     .. math:: \mathrm{kl}^{-1} \left( \frac 1 m \sum_i \bar \Phi(\mu \gamma_i),
               \frac{\mu^2 / 2 + \ln (2 \sqrt m / \delta)}{m} \right).
 
-    The machine itself errs at most twice as often: where it is wrong, at least half of those drawn
+    It errs at most twice as often itself: where it is wrong, at least half of those drawn
     are. It must have no intercept; to have one, append a constant feature: the kernel is then k + 1
     and the squared norm of the weights :math:`||w||^2 + b^2`.
 
@@ -199,7 +199,7 @@ def pac_bayes_margin_bound(margins: Any, delta: Any, *, mu: Any = None, gibbs: b
     mu : float or array, optional
         By default the best, as the bound holds for all at once.
     gibbs : bool, default=False
-        True for the bound on drawn machines, without the factor 2.
+        True for the bound on drawn classifiers, without the factor 2.
 
     Returns
     -------
@@ -252,7 +252,7 @@ def pac_bayes_margin_bound(margins: Any, delta: Any, *, mu: Any = None, gibbs: b
 def fat_shattering_margin_bound(
     m: Any, radius: Any, margin: Any, delta: Any, *, margin_error: Any = 0.0
 ) -> Any:
-    r"""Bound the error of linear machines by Bartlett's theorem on the fat-shattering dimension.
+    r"""Bound the error of linear classifiers by Bartlett's theorem on the fat-shattering dimension.
 
     For all ``x -> <w, x>`` with ``||w|| <= 1`` on i.i.d. points with :math:`||x|| \le R`, a margin
     :math:`\gamma` fixed in advance and :math:`\kappa = \lfloor 256 R^2 / \gamma^2 \rfloor`, with
@@ -320,7 +320,7 @@ def boosting_margin_bound(
     .. math:: R(f) \le \hat R_\rho(f) + \frac 2 \rho \sqrt{\frac{2 d \ln (e m / d)}{m}}
               + \sqrt{\frac{\ln (1 / \delta)}{2 m}}.
 
-    The votes of a boosted machine have to be divided by the sum of their weights.
+    The votes of a boosted classifier have to be divided by the sum of their weights.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ from mlcore.estimator.progress import CallbackSupport, Progress
 from mlcore.runtime.memory import require_memory
 
 _INITS = "k-medoids++", "random", "build"
-_HIDDEN = 0.01  # difference of the objective of the search from the true one, as a share, told
+_HIDDEN = 0.01  # share by which the objective of the search may differ from the true one unreported
 
 
 class Settings(NamedTuple):

@@ -32,7 +32,7 @@ class Graph(NamedTuple):
     component : int (n,)
         The connected component of each sample, numbered from 0.
     unit : float
-        For a ratio cut, a bound on the spread of ``S - I``, which is K - D.
+        For a ratio cut, a bound on the range of the eigenvalues of ``S - I``, which is K - D.
     """
 
     matrix: Scaled
@@ -218,7 +218,7 @@ class AffinityClusterer(Clusterer, Model):
 
 
 def _unit_of(degrees, diagonal) -> float:
-    """Return a bound on the spread of the eigenvalues of K - D: twice the largest degree.
+    """Return a bound on the range of the eigenvalues of K - D: twice the largest degree.
 
     Edges from samples to themselves are left out, where others matter.
     """

@@ -83,7 +83,7 @@ class SpectralClustering(CallbackSupport, AffinityClusterer):
         Starts of k-means.
     tol : float, default=1e-6
         Largest residual of an eigenvector, relative to the largest eigenvalue by modulus; for a
-        ratio cut, to twice the largest degree, which bounds the spread of K - D.
+        ratio cut, to twice the largest degree, which bounds the range of eigenvalues.
     max_iter : int, default=1000
         Most passes over the affinities that the search for eigenvectors may make.
     verbose : bool or int, default=False

@@ -61,7 +61,7 @@ def require_as_many(X: Any, Y: Any, name: str) -> None:
 
 
 def origin_of_both(blocks: Blocks) -> np.ndarray:
-    """Return a point near the first rows, (p + q,), in their type."""
+    """Return the origin of the sums, (p + q,), near the first rows and in their type."""
     return np.concatenate([origin_of(blocks.X), origin_of(blocks.Y)]).astype(blocks.X.dtype)
 
 

@@ -277,7 +277,7 @@ def eigenpairs(
 ) -> tuple[Eigenpairs, str]:
     """Return k leading eigenpairs and what has found them, "lapack" or "lanczos".
 
-    `progress` is told the sum of the eigenvalues for weights that are 2^power times those of S.
+    `progress` gets the sum of the eigenvalues for weights that are 2^power times those of S.
     """
 
     def report(step, total, residual):

@@ -111,8 +111,8 @@ class SpanPath:
     def best_alphas(self, name: str, blocks: Callable[[int], Blocks] | None) -> np.ndarray:
         """Return for each target the alpha of the least criterion, (k,).
 
-        `blocks`, for "loo" alone, starts the iterator of `left_out`; it is told how many values for
-        each row are computed at a time.
+        `blocks`, for "loo" alone, starts the iterator of `left_out`; it gets the number of values
+        that are computed at a time for each row.
         """
         top, every = float(self.values.max(initial=0.0)), np.arange(self.products.shape[1])
         if blocks is None:

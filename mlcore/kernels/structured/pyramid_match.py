@@ -13,7 +13,7 @@ from mlcore.kernels.structured.sets import Sets
 from mlcore.kernels.structured.spectrum import places_in, ranked
 
 _FINEST = 2.0**-20  # of the range of the points, as the side of a cube
-_FAR = 2.0**53  # cubes from the origin that can be told apart
+_FAR = 2.0**53  # cubes from the origin that float64 can distinguish
 _MOST = 60  # levels
 
 

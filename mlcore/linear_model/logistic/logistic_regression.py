@@ -74,8 +74,7 @@ class LogisticRegression(CallbackSupport, RowSums, Classifier, Model):
 
     with weights s of the samples and the share r of absolute values in the penalty, 0 by default;
     for two classes :math:`l = \ln(1 + e^{-y z})` with one score z and y = ±1. The intercepts b are
-    not penalised. The fit converges on data of any scale, and says how far from the minimum it may
-    be.
+    not penalised. The fit converges on data of any scale, and bounds its distance from the minimum.
 
     Parameters
     ----------
@@ -95,7 +94,7 @@ class LogisticRegression(CallbackSupport, RowSums, Classifier, Model):
     tol : float > 0, default=1e-4
         Largest component of the gradient of P / (C sum s), in columns centred and scaled to unit
         mean square, and largest Newton decrement per unit of weight, at which the fit ends, once
-        the decrement says that P is within 1e-9 of its minimum, or 1e-5 tol.
+        the decrement shows that P is within 1e-9 of its minimum, or 1e-5 tol.
     max_iter : int, default=200
         Largest number of iterations; 0 leaves the coefficients where they start.
     class_weight : dict, "balanced" or None, default=None
@@ -258,8 +257,8 @@ class LogisticRegression(CallbackSupport, RowSums, Classifier, Model):
         sample_weight : array-like of shape (n_samples,), optional
             A weight of 2 stands for two copies of a sample, 0 for its absence.
         offset : array-like of shape (n_samples,) or (n_samples, n_classes), optional
-            Added to the scores. What is predicted later needs offsets too, and a UserWarning tells
-            if it has none.
+            Added to the scores. Later predictions need offsets too: a UserWarning says so where
+            there are none.
 
         Returns
         -------
@@ -763,7 +762,7 @@ class LogisticRegression(CallbackSupport, RowSums, Classifier, Model):
         """Take a step of Newton's method, or halve the last one if it was too long.
 
         With more than 2000 parameters it is a step of L-BFGS, and the decrement its estimate.
-        `converged_` tells when the decrement is at most `tol`; the step that follows is taken.
+        `converged_` is True when the decrement is at most `tol`; the step that follows is taken.
 
         Parameters
         ----------

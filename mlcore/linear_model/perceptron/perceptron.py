@@ -101,7 +101,7 @@ class Perceptron(PerceptronClassifier, Model):
         Bound on `mistakes_` from the final w: (radius_ / margin_)² if it separates the samples,
         else `mlcore.bounds.perceptron_mistake_bound` with its hinge loss over the mistakes, at the
         best scale of w of those that give some mistaken sample the margin 1. With several classes
-        the radius is sqrt(2) times as large. Infinite where w says nothing.
+        the radius is sqrt(2) times as large. Infinite where w gives no bound.
     n_features_in_ : int
     feature_names_in_ : (n_features,) object
 
@@ -109,7 +109,7 @@ class Perceptron(PerceptronClassifier, Model):
     -----
     O(n d) time per epoch, O(nnz) for sparse data, times the number of classes if they are more than
     two; O(n) memory beside the data and the weights. There is no warning without convergence:
-    `mistake_trace_` tells how the mistakes go on.
+    `mistake_trace_` shows the mistakes of later epochs.
 
     References
     ----------

@@ -55,8 +55,8 @@ def row_bytes(k: int) -> int:
 class Loop:
     """Passes over the same rows for `k` components, in the same memory.
 
-    `fill` first says what an entry of value 1 adds to the log densities; or it is said by what
-    another loop, of as many columns, has `filled`.
+    Call `fill` first: it sets the log-probability of each column. Or pass the tables that another
+    loop, of as many columns, has `filled`.
     """
 
     def __init__(
@@ -105,8 +105,9 @@ class Loop:
         _ext.fill_table(table, logarithms, self._table, self._rises, n_threads)
 
     def require(self, start: np.ndarray, table: np.ndarray) -> None:
-        """Make rows impossible for which `start` (k,) plus their entries' values times `table`
-        (n_columns, k) is positive: what they lack of what a component is certain of.
+        """Rule out rows that lack a feature of probability 1.
+
+        Those where ``start + entries @ table``, (k,) and (n_columns, k), is positive.
         """
         pad = (0, self._table.shape[1] - self.k)
         self._impossible = np.pad(start, pad), np.pad(table, [(0, 0), pad])

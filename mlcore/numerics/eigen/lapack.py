@@ -22,7 +22,7 @@ def stoppable(work: Callable[[], T]) -> T:
 
     `work` runs in a thread of its own, and must release the lock of Python where it takes long. It
     cannot be stopped: after Ctrl-C it goes on to its end, for which Python waits before it exits,
-    and what it computes is thrown away. So it must not write to arrays that anyone else uses.
+    and its result is discarded. So it must not write to arrays that anyone else uses.
     """
     if threading.current_thread() is not threading.main_thread():
         return work()
@@ -70,7 +70,7 @@ def eigenpairs(
     Notes
     -----
     All by divide and conquer, in place and with 2 n² values of workspace; few by multiple
-    relatively robust representations, made orthonormal to rounding. LAPACK is told the upper half
+    relatively robust representations, made orthonormal to rounding. LAPACK gets the upper half
     by columns: in float32 that takes nine tenths of the time of the lower one.
 
     References

@@ -32,7 +32,7 @@ class SVCCV(SupportVectorClassifier):
     """`SVC` with C and gamma chosen by cross-validation over a grid.
 
     The choice is that of an exhaustive search over `SVC`, at a fraction of its work. Scores are
-    equal, but for samples whose decision value is 0 within `tol`: both machines are solved to
+    equal, but for samples whose decision value is 0 within `tol`: both problems are solved to
     `tol`, from different starts, and a smaller `tol` leaves fewer such samples. For each gamma the
     kernel is computed once, over all samples, for all folds and all C; each C on all samples starts
     from the one before, and each fold from the solution on all samples, of which it leaves out a
@@ -72,11 +72,11 @@ class SVCCV(SupportVectorClassifier):
         ``param_C``, ``param_gamma``, ``split0_test_score``, ..., ``mean_test_score``,
         ``std_test_score`` and ``rank_test_score``, a value for each pair, gamma varying fastest.
     others
-        As in `SVC`, of the machine refitted to all samples.
+        As in `SVC`, of the model refitted to all samples.
 
     See Also
     --------
-    SVC : The machine for given C and gamma.
+    SVC : The model for given C and gamma.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Many classes from binary machines: one-vs-one and one-vs-rest, and LIBSVM's layout of the duals.
+"""Many classes from binary problems: one-vs-one and one-vs-rest, and LIBSVM's layout of the duals.
 
 A task is one binary problem. Its decision value is positive for `positive`; `negative` is a class,
 or None for all the rest. Problems are built for a formulation; solutions become decision functions.

@@ -55,7 +55,7 @@ def solve_pairs(
     cost : (n,) float64
         Finite bounds of the multipliers.
     nu : float, optional
-        Of a machine whose classes each have a given sum of multipliers; then without folds.
+        Of a problem whose classes each have a given sum of multipliers; then without folds.
     cache : KernelCache
     fold : (n,) int, optional
         The fold that holds each sample out, -1 for none.
@@ -70,7 +70,7 @@ def solve_pairs(
     -------
     solved : SolvedTasks
     held_out : (n_classes - 1, n) float64
-        In LIBSVM's layout: decision values of the pairwise machine trained without the sample's
+        In LIBSVM's layout: decision values of the pairwise problem solved without the sample's
         fold.
     rho : (n_pairs,) float64
         Half the difference of the multipliers of the sums: with nu, the margin, by which solutions

@@ -42,7 +42,7 @@ def fit_link(decisions: np.ndarray, signs: np.ndarray, weight: np.ndarray) -> Li
     Parameters
     ----------
     decisions : (n,) float64
-        Decision values of samples that their machine was not trained on.
+        Decision values of samples that their model was not fitted to.
     signs : (n,) float64
         +1 or -1.
     weight : (n,) float64
@@ -85,7 +85,7 @@ def fit_link(decisions: np.ndarray, signs: np.ndarray, weight: np.ndarray) -> Li
 def on_scale_of(values: np.ndarray, others: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """Return `others`, moved to the mean and deviation of `values` if theirs are far from these.
 
-    Two nearly constant machines can rank samples alike and differ a thousandfold in scale, or more
+    Two nearly constant functions can rank samples alike and differ a thousandfold in scale, or more
     in the mean than samples do. Far is more than half a deviation between the weighted means, or
     more than a factor of two between the deviations. As in _ext/svm/pairs.pyx.
     """

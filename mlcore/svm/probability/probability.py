@@ -34,7 +34,7 @@ from mlcore.svm.smo.problem import Problem, Solution
 
 _FOLDS = 5
 _LEAST_PAIR = 1e-7  # least probability of a class of a pair in the system that couples them
-STORED = {  # of machines that are calibrated, for files: `mlcore.estimator.persistence.declared`
+STORED = {  # of models that are calibrated, for files: `mlcore.estimator.persistence.declared`
     "link_offsets_": "float64 p",
     "link_slopes_": "float64 p 4",
     "link_knots_": "float64 p 3",
@@ -168,8 +168,8 @@ def calibrated(
     """Return the attributes of the links, fitted to held-out decision values of each problem.
 
     The folds share the kernel rows of the fit, by `solve`, and start from its multipliers. A nearly
-    constant machine has an arbitrary scale: folds whose scale is far from that of the fit, of these
-    `problems` and `solutions`, are put on it.
+    constant function has an arbitrary scale: folds of another scale are put on that of the fit, of
+    these `problems` and `solutions`.
     """
     signs = np.stack([task.signs(samples.codes) for task in tasks])
     fold, n_folds = folds

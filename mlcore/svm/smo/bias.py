@@ -1,4 +1,4 @@
-"""The bias of a machine: the multiplier of its equality constraint, by one rule for all.
+"""The bias of a model: the multiplier of its equality constraint, by one rule for all.
 
 Free variables fix it, and their mean is taken. Where every multiplier is at a bound, the KKT
 conditions leave an interval, of which the middle is taken, or the end if it has only one. Rounding

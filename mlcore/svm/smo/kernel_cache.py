@@ -1,6 +1,6 @@
-"""Rows of the kernel matrix that a solver keeps, within the ``cache_size`` of a machine.
+"""Rows of the kernel matrix that a solver keeps, within the ``cache_size`` of a model.
 
-And the origin that is taken from samples far from 0, for machines of inner products with a free
+And the origin that is taken from samples far from 0, for models of inner products with a free
 intercept: their multipliers add up to 0, so that a vector taken from all samples changes the
 intercept only. An offset of many deviations would leave no digits of the inner products.
 """

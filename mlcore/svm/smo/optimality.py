@@ -1,6 +1,6 @@
 """Optimality of dual multipliers: both objectives, their gap, and the KKT conditions.
 
-All machines here minimise, over signed multipliers b of the training samples,
+All models here minimise, over signed multipliers b of the training samples,
 
     D(b) = 1/2 b'Kb + q'b + epsilon sum |b_i|,  l <= b <= u,  sum of b over group g = s_g.
 
@@ -10,7 +10,7 @@ With multipliers lambda_g of the equalities and w = sum b_i phi(x_i), any b give
     r_i = lambda_g(i) - (Kb + q)_i,
 
 because a convex function lies above its tangents. Minus that bound is the primal objective of each
-machine, written once: the maxima are its slacks times their costs.
+model, written once: the maxima are its slacks times their costs.
 """
 
 import math
@@ -30,12 +30,12 @@ _WITHIN = 1 - 1e-9  # leaves a free multiplier in either class, which fixes rho 
 class Optimality(Verification):
     """Objectives, duality gap and KKT violation of a solution.
 
-    Values are floats, or arrays of one value per binary problem of a multi-class machine.
+    Values are floats, or arrays of one value per binary problem of a multi-class model.
 
     Parameters
     ----------
     objective : float or ndarray of float64
-        Value of the primal at the machine's w and b, also `primal_objective`; never below the
+        Value of the primal at the model's w and b, also `primal_objective`; never below the
         optimum.
     duality_gap : float or ndarray of float64
         Difference of both objectives, and what rounding of the products can hide of it: a bound on

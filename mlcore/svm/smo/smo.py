@@ -1,6 +1,6 @@
 """The dual problem of every support vector machine here, and its solver.
 
-With signed multipliers b (for a classifier b_i = y_i a_i) each machine minimises
+With signed multipliers b (for a classifier b_i = y_i a_i) each model minimises
 
     1/2 b'Kb + q'b + epsilon sum_i |b_i|,   lower <= b <= upper,
 

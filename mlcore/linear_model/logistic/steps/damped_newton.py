@@ -3,7 +3,7 @@
 There the Hessian of the losses changes by factors of a thousand on the way, as fewer and fewer rows
 have a variance, and no metric of L-BFGS stays near it. Each step minimises the quadratic model plus
 ``lambda/2 s' S s``, S the scatter of the columns, in the metric of the blocks of the classes on the
-diagonal of the Hessian; lambda follows how well the model told the change of the objective
+diagonal of the Hessian; lambda follows how well the model predicted the change of the objective
 (Levenberg and Marquardt).
 """
 

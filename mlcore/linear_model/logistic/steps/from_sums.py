@@ -102,7 +102,7 @@ class Run(NamedTuple):
 
 
 class NextStep(NamedTuple):
-    """Run after a step, and what it tells of the point where the step began.
+    """Run after a step, with the objective and the decrement of the point where the step began.
 
     Attributes
     ----------
