@@ -56,8 +56,10 @@ class Statistics(NamedTuple):
     objective: float
 
 
-class CenterModel(CallbackSupport, Transformer, Clusterer, Model):
+class CenterModel(Transformer, Clusterer, Model):
     """Clustering by centres: parameters and their checks, for any distance."""
+
+    set_callbacks = CallbackSupport.set_callbacks  # a method, not one more class above
 
     cluster_centers_: np.ndarray
     inertia_: float
