@@ -1,7 +1,7 @@
 """Interface of fits that are sums over rows, in memory, in files or on other machines."""
 
 import copy
-from abc import ABC, abstractmethod
+from abc import ABCMeta, abstractmethod
 from collections.abc import Callable
 from typing import Any, ClassVar, Protocol, Self
 
@@ -31,7 +31,7 @@ class FourMethods(Protocol):
     def update(self, statistics: Any) -> Any: ...
 
 
-class RowSums(ABC):
+class RowSums(metaclass=ABCMeta):  # not ABC: its slots would be another layout of objects
     """Base of models whose fit repeats sums over the rows of the data.
 
     ``fit`` is a loop over these methods, and so is a fit to data in blocks::
