@@ -151,6 +151,22 @@ class Regressor:
             return float(np.mean([_r_squared(one, other, weights) for one, other in pairs]))
         return _r_squared(y, predicted, weights)
 
+    def _weighted_targets(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[Any, np.ndarray, np.ndarray | None, bool]:
+        """Return samples, targets (n, k) and weights of positive weight; True if y has columns."""
+        n = X.shape[0]
+        y = as_targets(y, n, owner=type(self).__name__, several=True)
+        several = y.ndim == 2
+        Y = y if several else y[:, None]
+        if sample_weight is None:
+            return X, Y, None, several
+        weight = as_weights(sample_weight, n)
+        present = np.flatnonzero(weight)
+        if len(present) < n:
+            X, Y, weight = X[present], Y[present], weight[present]
+        return X, Y, weight, several
+
 
 class OutlierDetector:
     """Mixin of models that tell outliers, -1, from inliers, +1."""

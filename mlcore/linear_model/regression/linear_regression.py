@@ -6,7 +6,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from scipy import sparse as sp
 
-from mlcore.checks import as_bool, as_real, as_targets, as_weights, scaled_weights
+from mlcore.checks import as_bool, as_real, as_weights, scaled_weights
 from mlcore.checks.arrays import require_finite
 from mlcore.checks.errors import peer_class
 from mlcore.checks.penalties import as_penalties, as_target_penalties
@@ -217,17 +217,7 @@ class LinearRegression(OnePass, Regressor, Model):
         like = None if reset else getattr(self, "origin_", None)
         check_finite |= sample_weight is not None  # else NaN shows in the sums
         checked = self._check_X(X, reset=reset, like=like, check_finite=check_finite)
-        n = checked.shape[0]
-        y = as_targets(y, n, owner=type(self).__name__, several=True)
-        several = y.ndim == 2
-        Y = y if several else y[:, None]
-        if sample_weight is None:
-            return checked, Y, None, several
-        weight = as_weights(sample_weight, n)
-        present = np.flatnonzero(weight)
-        if len(present) < n:
-            checked, Y, weight = checked[present], Y[present], weight[present]
-        return checked, Y, weight, several
+        return self._weighted_targets(checked, y, sample_weight)
 
     def _solve(self, rows, sums, data_units, alphas, settings, dtype, weight_power=0):
         """Return the fitted attributes; penalties and weights are in units of 2^weight_power."""

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse as sp
 
 from mlcore._ext.online import widrow_hoff as _ext
-from mlcore.checks import as_bool, as_real, as_targets, as_weights
+from mlcore.checks import as_bool, as_real
 from mlcore.checks.arrays import as_floats, real_array
 from mlcore.checks.stored import stored
 from mlcore.estimator.mixins import Regressor
@@ -263,21 +263,12 @@ class WidrowHoff(Regressor, Model):
         owner = type(self).__name__
         like = None if run is None else self.coef_
         X = self._check_X(X, reset=run is None, like=like)
-        n = X.shape[0]
-        y = as_targets(y, n, owner=owner, several=True)
-        several = y.ndim == 2
-        Y = y if several else y[:, None]
+        X, Y, weight, several = self._weighted_targets(X, y, sample_weight)
         if run is not None and (several != run.several or Y.shape[1] != len(run.squares)):
             raise ValueError(
                 f"y has {Y.shape[1]} columns, but {owner} was fitted to "
                 f"{len(run.squares)}{' in columns' if run.several else ''}."
             )
-        if sample_weight is None:
-            return X, Y, None, several
-        weight = as_weights(sample_weight, n)
-        present = np.flatnonzero(weight)
-        if len(present) < n:
-            X, Y, weight = X[present], Y[present], weight[present]
         return X, Y, weight, several
 
     def _played(self, X, Y, weight, run, start, step):
