@@ -26,7 +26,6 @@ from mlcore.mixture.gaussian.parameters import (
     Parameters,
     Statistics,
     sums_by_label,
-    units_of,
 )
 from mlcore.mixture.start_values import TOLERANCE, finite_array
 
@@ -405,7 +404,7 @@ class Full(Matrices):
         return S, np.diagonal(S, axis1=1, axis2=2)
 
     def floor(self, S, means, data_variances, reg_covar):
-        return raised_to_limit(S, (EPS * means) ** 2, data_variances, reg_covar)
+        return raised_to_limit(S, (EPS * means) ** 2, _units(data_variances), reg_covar)
 
     def expected(self, parameters, origin, reg_covar):
         weights, means, sigma, _ = parameters
@@ -489,7 +488,7 @@ class Tied(Matrices):
 
     def floor(self, S, means, data_variances, reg_covar):
         grain = ((EPS * means) ** 2).max(axis=0)
-        C, factors = raised_to_limit(S[None], grain[None], data_variances, reg_covar)
+        C, factors = raised_to_limit(S[None], grain[None], _units(data_variances), reg_covar)
         return C[0], factors[0]
 
     def expected(self, parameters, origin, reg_covar):
@@ -603,7 +602,7 @@ class Diagonal(Variances):
 
     def floor(self, S, means, data_variances, reg_covar):
         relative, added = (FLOOR, 0.0) if reg_covar is None else (EPS**2, reg_covar)
-        least = np.maximum(relative * units_of(data_variances), (EPS * means) ** 2)
+        least = np.maximum(relative * _units(data_variances), (EPS * means) ** 2)
         covariances = np.maximum(S + added, least)
         return covariances, 1 / np.sqrt(covariances)
 
@@ -651,7 +650,7 @@ class Spherical(Variances):
         if reg_covar is not None:
             relative, added = EPS**2, reg_covar
         grain = ((EPS * means) ** 2).sum(axis=1) / d
-        least = np.maximum(relative * (units_of(data_variances).sum() / d), grain)
+        least = np.maximum(relative * (_units(data_variances).sum() / d), grain)
         covariances = np.maximum(S + added, least)
         return covariances, 1 / np.sqrt(covariances)
 
@@ -665,6 +664,15 @@ class Spherical(Variances):
 
     def variances(self, covariances, k, d):
         return np.broadcast_to(covariances[:, None], (k, d))
+
+
+def _units(data_variances):
+    """Return the variances; for features that do not vary the mean of those that do, or 1."""
+    varying = data_variances > 0
+    if varying.all():
+        return data_variances
+    mean = data_variances.sum() / max(1, varying.sum()) or 1.0
+    return np.where(varying, data_variances, mean)
 
 
 def _filled(statistics, parameters):

@@ -5,19 +5,17 @@ import math
 import numpy as np
 from scipy.linalg import lapack
 
-from mlcore.mixture.gaussian.parameters import units_of
-
 FLOOR = 1e-6  # of the variances of the data
 SINGULAR = 1e-13  # a pivot below this share of its variance is rounding error
 EPS = float(np.finfo(np.float64).eps)
 
 
-def raised_to_limit(S, grain, data_variances, reg_covar):
+def raised_to_limit(S, grain, unit, reg_covar):
     """Return covariances (m, d, d) from second central moments S, and their factors.
 
-    `grain` (m, d) are variances below which there is rounding error only.
+    `grain` (m, d) are variances below which there is rounding error only, `unit` (d,) those of the
+    data, positive.
     """
-    unit = units_of(data_variances)
     C = S + (0.0 if reg_covar is None else reg_covar) * np.eye(len(unit))
     floored = reg_covar is None
     scale = unit if floored else np.diagonal(C, axis1=1, axis2=2)

@@ -149,12 +149,3 @@ def _location_and_variances_of_known(X, weight):
         second += w @ rows**2
     mean = first / np.where(total > 0, total, 1.0)
     return pivot + mean, np.maximum(second / np.where(total > 0, total, 1.0) - mean**2, 0.0)
-
-
-def units_of(data_variances: np.ndarray) -> np.ndarray:
-    """Return the variances; for features that do not vary the mean of those that do, or 1."""
-    varying = data_variances > 0
-    if varying.all():
-        return data_variances
-    mean = data_variances.sum() / max(1, varying.sum()) or 1.0
-    return np.where(varying, data_variances, mean)
