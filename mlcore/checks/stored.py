@@ -52,46 +52,17 @@ def stored(*, version: int) -> Callable[[_Class], _Class]:
 
 
 def is_stored(cls: type) -> bool:
-    """Return True if a class, and not only one that it inherits from, is registered.
-
-    Parameters
-    ----------
-    cls : type
-
-    Returns
-    -------
-    registered : bool
-    """
+    """Return True if a class, and not only one that it inherits from, is registered."""
     return "_stored_version" in vars(cls)
 
 
 def fields_of(cls: type) -> Iterable[str]:
-    """Return the names of the fields of a NamedTuple or dataclass.
-
-    Parameters
-    ----------
-    cls : type
-
-    Returns
-    -------
-    names : iterable of str
-        In their order.
-    """
+    """Return the names of the fields of a NamedTuple or dataclass."""
     return cls._fields if issubclass(cls, tuple) else [f.name for f in dataclasses.fields(cls)]
 
 
 def declared(cls: type) -> dict[str, Any]:
-    """Return the lines of a class of models or of objects, those of its bases first.
-
-    Parameters
-    ----------
-    cls : type
-
-    Returns
-    -------
-    lines : dict
-        By the name of the attribute.
-    """
+    """Return the lines of a class of models or of objects, those of its bases first."""
     lines: dict[str, Any] = {}
     for base in reversed(cls.__mro__):
         lines |= vars(base).get("_stored", {})

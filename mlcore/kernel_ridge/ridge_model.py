@@ -476,13 +476,9 @@ class RidgeModel(Regressor, KernelModel):
         kernel, weight = self._fitted_kernel, self.sample_weight_
         kept = np.flatnonzero(weight)
         samples = self._images(kept_samples(self.X_fit_, kept, kernel.precomputed))
-        y = self.y_fit_
-        y = y.reshape(len(y), -1)
-        alphas = self._positive_alphas(y.shape[1])
-        return RidgeSystem(
-            kernel, samples, y[kept], weight[kept], alphas, self.fit_intercept, stored,
-            type(self).__name__,
-        )  # fmt: skip
+        data = RidgeData(self.X_fit_, samples, self.y_fit_, weight, kept)
+        alphas = self._positive_alphas(data.columns.shape[1])
+        return data.system(kernel, alphas, self.fit_intercept, stored, type(self).__name__)
 
     def _positive_alphas(self, n_targets):
         """Return alpha of each target, (n_targets,); refuse 0."""

@@ -105,15 +105,7 @@ class Solved(NamedTuple):
 
 
 class SpanSystem:
-    """The ridge problem in the features of a span.
-
-    Parameters
-    ----------
-    sums : SpanSums
-    origin : float64 (m + k,)
-    m : int
-    fit_intercept : bool
-    """
+    """The ridge problem in the features of a span."""
 
     def __init__(self, sums: SpanSums, origin: np.ndarray, m: int, fit_intercept: bool) -> None:
         self.m, self.fit_intercept, self.total = m, fit_intercept, sums.weight

@@ -124,8 +124,8 @@ def row_sums(X: np.ndarray | sparse.csr_array, of: str) -> np.ndarray:
     return np.abs(X).sum(axis=1, dtype=np.float64)
 
 
-# The layouts have the same methods. `rows`, `chosen` and `dest` are int64 (count,); `spec` is the
-# kernel as the loops take it: code, gamma, coef0, degree.
+# The layouts have the same methods, described in the first. `rows`, `chosen` and `dest` are int64
+# (count,); `spec` is the kernel as the loops take it: code, gamma, coef0, degree.
 
 
 class Products:
@@ -169,8 +169,7 @@ class Products:
 
     def block(self, spec, rows, columns, out, dest):
         """out[dest[r], c] = k(rows[r], column c)."""
-        threads = _threads(len(rows), columns.count, self.terms_per_value)
-        step = rows_per_call(len(rows), columns.count, self.terms_per_value)
+        threads, step = _shares(len(rows), columns.count, self.terms_per_value)
         tile = _ext.TILE_ROWS
         step = max(tile, step // tile * tile)
         scratch = self._scratch(threads)
@@ -185,8 +184,7 @@ class Products:
     def symmetric(self, spec, chosen, columns, out):
         """out[:m, :m] = K between the m chosen samples, which are the columns."""
         m = columns.count
-        threads = _threads(m, m, self.terms_per_value)
-        step = rows_per_call(m, m, self.terms_per_value)
+        threads, step = _shares(m, m, self.terms_per_value)
         tiles, step = -(-m // _ext.TILE_ROWS), max(1, step // _ext.TILE_ROWS)
         A, terms, _ = columns
         order, scratch = np.arange(m), self._scratch(threads)
@@ -253,11 +251,9 @@ class _Listed:
         self.lists = None
 
     def combine(self, rows, weights, w):
-        """w += sum_r weights[r] x of rows[r]: the weight vector of a linear kernel."""
         self.lists.combine(rows, weights, w)
 
     def project(self, w, out):
-        """out[i] = x_i.w in float64."""
         self.lists.project(w, out)
 
 
@@ -286,10 +282,8 @@ class Panels(_Listed):
         return Columns(panels, terms, m)
 
     def block(self, spec, rows, columns, out, dest):
-        """out[dest[r], c] = k(rows[r], column c)."""
         panels, terms, m = columns
-        threads = _threads(len(rows), m, self.terms_per_value)
-        step = rows_per_call(len(rows), m, self.terms_per_value)
+        threads, step = _shares(len(rows), m, self.terms_per_value)
         # Many features make a large panel, which more rows must pay for.
         tile_rows = min(128 if self.d <= 128 else 512, len(rows))
         side = _ext.BAND * panels.shape[2]
@@ -301,10 +295,8 @@ class Panels(_Listed):
             )  # fmt: skip
 
     def symmetric(self, spec, chosen, columns, out):
-        """out[:m, :m] = K between the m chosen samples, which are the columns."""
         panels, terms, m = columns
-        threads = _threads(m, m, self.terms_per_value)
-        step = rows_per_call(m, m, self.terms_per_value)
+        threads, step = _shares(m, m, self.terms_per_value)
         side = _ext.BAND * panels.shape[2]
         scratch = scratch_array((threads, 2 * side, side + 16), panels.dtype)
         bands, step = -(-m // side), max(1, step // side)
@@ -345,9 +337,7 @@ class Inverted(_Listed):
         return Columns(lists, terms, len(terms))
 
     def block(self, spec, rows, columns, out, dest):
-        """out[dest[r], c] = k(rows[r], column c)."""
-        threads = _threads(len(rows), columns.count, self.terms_per_value)
-        step = rows_per_call(len(rows), columns.count, self.terms_per_value)
+        threads, step = _shares(len(rows), columns.count, self.terms_per_value)
         for start in range(0, len(rows), step):
             _ext.inverted_block(
                 *spec, rows[start : start + step], *self.lists, self.terms, *columns.samples,
@@ -355,7 +345,6 @@ class Inverted(_Listed):
             )  # fmt: skip
 
     def symmetric(self, spec, chosen, columns, out):
-        """out[:m, :m] = K between the m chosen samples, which are the columns."""
         m = columns.count
         self.block(spec, chosen, columns, out, np.arange(m))
         for i in range(m):  # sums in another order differ in their last bit
@@ -368,8 +357,10 @@ def rows_per_call(n_rows: int, n_columns: int, terms_per_value: float) -> int:
     return min(n_rows, items_per_call(cost))
 
 
-def _threads(n_rows, n_columns, terms_per_value):
-    return effective_threads(n_rows * n_columns * max(4.0, terms_per_value))
+def _shares(n_rows, n_columns, terms_per_value):
+    """Return the number of threads of a block, and of rows of one call."""
+    threads = effective_threads(n_rows * n_columns * max(4.0, terms_per_value))
+    return threads, rows_per_call(n_rows, n_columns, terms_per_value)
 
 
 class _Plan(NamedTuple):

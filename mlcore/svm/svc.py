@@ -27,13 +27,13 @@ from mlcore.svm.multiclass.multiclass import (
     SolvedTasks,
     binary_problems,
     binary_tasks,
-    confidences,
     from_layout,
     pair_decisions,
     scales_in_layout,
     side_weights,
     solved_tasks,
     task_weights,
+    votes,
     winners,
 )
 from mlcore.svm.multiclass.pairs import are_small, solve_pairs
@@ -348,10 +348,10 @@ class SupportVectorClassifier(Classifier, KernelMachine):
         """
         X = self._checked_later(X)
         n_classes, dtype = len(self.classes_), self._precision
-        votes = n_classes > 2 and (self.multi_class, self.decision_function_shape) == ("ovo", "ovr")
-        values = np.empty((X.shape[0], n_classes if votes else len(self.intercept_)), dtype=dtype)
+        voted = n_classes > 2 and (self.multi_class, self.decision_function_shape) == ("ovo", "ovr")
+        values = np.empty((X.shape[0], n_classes if voted else len(self.intercept_)), dtype=dtype)
         for rows, decisions in self._decision_blocks(X):
-            values[rows] = confidences(decisions, n_classes) if votes else decisions
+            values[rows] = votes(decisions, n_classes, confidence=True) if voted else decisions
         return values[:, 0] if n_classes == 2 else values
 
     def predict(self, X: Any) -> np.ndarray:

@@ -8,7 +8,6 @@ from threadpoolctl import threadpool_limits
 from mlcore.svm import SVC
 from mlcore.svm.multiclass.multiclass import (
     binary_tasks,
-    confidences,
     from_layout,
     pair_decisions,
     votes,
@@ -62,7 +61,7 @@ def test_votes_and_confidences_count_each_duel(n_classes):
             total[row, task.negative] -= value
     assert_array_equal(votes(decisions, n_classes), won)
     expected = won + total / (3 * (abs(total) + 1))
-    assert_allclose(confidences(decisions, n_classes), expected, rtol=1e-14)
+    assert_allclose(votes(decisions, n_classes, confidence=True), expected, rtol=1e-14)
 
 
 @pytest.mark.parametrize(("fit", "later"), [("ovr", "ovo"), ("ovo", "ovr")])

@@ -78,10 +78,6 @@ class Fitted(NamedTuple):
 class AlphaPath:
     """Ridge functions of a system for any alpha above 0; a subclass solves it.
 
-    Parameters
-    ----------
-    system : RidgeSystem
-
     Notes
     -----
     With M the inverse of S + alpha I, G is M; with an intercept ``M - M u u' M / u' M u``.
@@ -103,14 +99,8 @@ class AlphaPath:
     def explained(self, k: np.ndarray, alpha: float) -> np.ndarray:
         """Return what the samples take from the variance of f at new ones, before the factor s².
 
-        ``k' M k`` for each, M the inverse of K + alpha/w; with an intercept less
-        ``(1 - k' M 1)² / 1' M 1``, the variance of b.
-
-        Parameters
-        ----------
-        k : float64 (m, n)
-            Kernel values of new samples with those of the fit.
-        alpha : float
+        ``k' M k`` for each, k (m, n) their kernel values with the samples, M the inverse of K +
+        alpha/w; with an intercept less ``(1 - k' M 1)² / 1' M 1``, the variance of b.
         """
         raise NotImplementedError
 

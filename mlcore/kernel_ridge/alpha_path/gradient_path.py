@@ -16,11 +16,6 @@ _STEPS = 1000
 class GradientPath(AlphaPath):
     """Solutions by conjugate gradients with a partial factor F of S.
 
-    Parameters
-    ----------
-    system : RidgeSystem
-    F : float64 (n, r)
-
     Notes
     -----
     The diagonal of the inverse takes n right sides, in blocks: O(n³) time a step. A quadratic form

@@ -18,10 +18,6 @@ Blocks = Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]
 class SpanPath:
     """Eigenvectors of the features' inner products, and what follows for any alpha in O(m).
 
-    Parameters
-    ----------
-    system : SpanSystem
-
     Notes
     -----
     With F the features of n samples times the roots u of the weights, ``S = F F'`` has the

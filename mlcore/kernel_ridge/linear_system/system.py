@@ -421,11 +421,6 @@ class RidgeSystem:
     def evidence(self, solution: Solution, penalties: np.ndarray) -> Evidence:
         r"""Return bounds that allow for the rounding of kernel values and of sums.
 
-        Parameters
-        ----------
-        solution : Solution
-        penalties : float64 (k,)
-
         Notes
         -----
         With c the coefficients and r their residual, ``c - c* = -(S + alpha I)^-1 r``. So

@@ -13,14 +13,7 @@ _CELLS = 1e12  # of a pair, beyond which it would take minutes
 
 @dataclass(frozen=True)
 class GappedKernel(KernelOfStrings):
-    """Counts common subsequences of one length, weighted by the decay over their span.
-
-    Parameters
-    ----------
-    normalize : bool
-    length : int
-    decay : float
-    """
+    """Counts common subsequences of one length, weighted by the decay over their span."""
 
     normalize: bool
     length: int

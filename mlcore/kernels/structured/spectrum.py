@@ -12,13 +12,7 @@ from mlcore.kernels.structured.strings import KernelOfStrings, Strings
 
 @dataclass(frozen=True)
 class SpectrumKernel(KernelOfStrings):
-    """Counts common substrings of one length.
-
-    Parameters
-    ----------
-    normalize : bool
-    length : int
-    """
+    """Counts common substrings of one length."""
 
     normalize: bool
     length: int
@@ -56,11 +50,6 @@ class Grams:
 
     Longer ones are pairs of shorter ones, which may overlap. A pair is a number, so that none is
     taken for another, and the rank of a number is that of the substring: columns are sorted.
-
-    Parameters
-    ----------
-    strings : Strings
-    length : int
     """
 
     def __init__(self, strings: Strings, length: int) -> None:

@@ -14,15 +14,7 @@ _STEP = 8  # operations of a symbol that is read through an automaton
 
 @dataclass(frozen=True)
 class SubstringKernel(KernelOfStrings):
-    """Counts common substrings of several lengths, weighted by their decay.
-
-    Parameters
-    ----------
-    normalize : bool
-    min_length : int
-    max_length : int or None
-    decay : float
-    """
+    """Counts common substrings of several lengths, weighted by their decay."""
 
     normalize: bool
     min_length: int

@@ -313,23 +313,16 @@ def pair_decisions(
     return decisions
 
 
-def votes(decisions: np.ndarray, n_classes: int) -> np.ndarray:
-    """Return how many one-vs-one tasks each class wins: (n_samples, n_classes) float64."""
-    count = np.empty((len(decisions), n_classes))
-    if len(decisions):
-        _ext.vote(np.ascontiguousarray(decisions), count, effective_threads(decisions.size))
-    return count
+def votes(decisions: np.ndarray, n_classes: int, confidence: bool = False) -> np.ndarray:
+    """Return how many one-vs-one tasks each class wins: (n_samples, n_classes) float64.
 
-
-def confidences(decisions: np.ndarray, n_classes: int) -> np.ndarray:
-    """Return votes, with ties broken by the sums of the decision values: (n_samples, n_classes).
-
-    The sums are squeezed into (-1/3, 1/3), so that they never outweigh a vote.
+    With `confidence` the sums of the decision values break ties: they are squeezed into
+    (-1/3, 1/3), so that they never outweigh a vote.
     """
     count = np.empty((len(decisions), n_classes))
     if len(decisions):
-        threads = effective_threads(decisions.size)
-        _ext.vote_with_confidence(np.ascontiguousarray(decisions), count, threads)
+        vote = _ext.vote_with_confidence if confidence else _ext.vote
+        vote(np.ascontiguousarray(decisions), count, effective_threads(decisions.size))
     return count
 
 
@@ -345,5 +338,4 @@ def winners(
         return (decisions[:, 0] > 0).astype(np.intp)
     if multi_class == "ovr":
         return decisions.argmax(axis=1)
-    count = confidences if break_ties else votes
-    return count(decisions, n_classes).argmax(axis=1)
+    return votes(decisions, n_classes, break_ties).argmax(axis=1)
