@@ -180,11 +180,7 @@ def as_floats(array: np.ndarray, dtype: np.dtype | type) -> np.ndarray:
 
 
 def require_finite(
-    array: np.ndarray,
-    name: str,
-    owner: str,
-    original: np.ndarray | None = None,
-    table: Any = None,
+    array: np.ndarray, name: str, owner: str, original: np.ndarray | None = None, table: Any = None
 ) -> None:
     """Refuse NaN, infinity, and rows whose squared norms come near overflow.
 

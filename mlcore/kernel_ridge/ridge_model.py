@@ -24,14 +24,7 @@ from mlcore.kernel_ridge.linear_system.partial_cholesky import partial_factor
 from mlcore.kernel_ridge.linear_system.system import RidgeSystem
 from mlcore.kernel_ridge.verification import RidgeVerification, verified
 from mlcore.kernels.expansion import Expansion
-from mlcore.kernels.kernel import (
-    Kernel,
-    copied,
-    differences,
-    mean_if_free,
-    of_numbers,
-    precision,
-)
+from mlcore.kernels.kernel import Kernel, copied, differences, mean_if_free, of_numbers, precision
 from mlcore.kernels.kernel_model import KernelModel, kept_samples
 from mlcore.kernels.vector_kernels import resolve_gamma
 from mlcore.runtime.memory import free_bytes
@@ -147,9 +140,7 @@ class RidgeModel(Regressor, KernelModel):
     }
 
     _no_blocks = "its Gram matrix is of all pairs of rows: use NystroemRidge"
-    _instead = {
-        "kernel_params": "give a function of your own with its parameters bound",
-    }
+    _instead = {"kernel_params": "give a function of your own with its parameters bound"}
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Return f(x) + b for each row of `X`, in the precision of the samples of the fit.

@@ -7,11 +7,7 @@ spectral clustering ``gamma="scale"`` and ``coef0=1``; kernel ridge regression, 
 """
 
 from mlcore.kernels.centering import GramCenterer, center_gram
-from mlcore.kernels.gram import (
-    gram_matrix,
-    is_positive_semidefinite,
-    polynomial_features,
-)
+from mlcore.kernels.gram import gram_matrix, is_positive_semidefinite, polynomial_features
 from mlcore.kernels.kernel import Kernel
 from mlcore.kernels.structured.combined import ProductKernel, SumKernel
 from mlcore.kernels.structured.fisher_vectors import FisherVectors

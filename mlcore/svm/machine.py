@@ -85,7 +85,7 @@ class KernelMachine(KernelModel):
         'see cache_size, or use KernelRidge(solver="nystroem") or LogisticRegression'
     )
     _instead = {
-        "shrinking": "drop it: it changes how LIBSVM gets to the solution, not the solution",
+        "shrinking": "drop it: it changes how LIBSVM gets to the solution, not the solution"
     }
 
     _routes: ClassVar[Routes] = ROUTES  # of the solver, for tests and timings

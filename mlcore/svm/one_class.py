@@ -92,9 +92,7 @@ class OneClassSVM(OutlierDetector, KernelMachine):
     n_iter_: int
     _stored = ONE_PROBLEM | {"offset_": "float", "margin_": "float"}
 
-    _instead = {
-        "random_state": "drop it: nothing is drawn at random",
-    }
+    _instead = {"random_state": "drop it: nothing is drawn at random"}
 
     def __init__(
         self,

@@ -93,11 +93,7 @@ class GramOperator:
     """
 
     def __init__(
-        self,
-        rows: KernelRows,
-        u: np.ndarray,
-        K: np.ndarray | None = None,
-        alpha: float = 0.0,
+        self, rows: KernelRows, u: np.ndarray, K: np.ndarray | None = None, alpha: float = 0.0
     ) -> None:
         self.rows, self.K, self.alpha = rows, K, alpha
         self.u = None if (u == 1).all() else u

@@ -244,11 +244,7 @@ class TfidfTransformer(OnePass, FeaturewiseTransformer, Model):
             idf = np.log((1 + n) / (1 + frequency)) + 1
         else:
             idf = np.log(n / np.maximum(frequency, 1)) + (rule == "plain")
-        return {
-            "idf_": idf.astype(dtype),
-            "document_frequency_": frequency,
-            "total_weight_": n,
-        }
+        return {"idf_": idf.astype(dtype), "document_frequency_": frequency, "total_weight_": n}
 
     def _counts_of(self, X, sample_weight, reset):
         """Return the type of the counts, and the sums over documents."""

@@ -10,12 +10,7 @@ from mlcore.kernels.gram_rows import padded
 from mlcore.runtime.scratch import scratch_array
 from mlcore.runtime.threads import effective_threads, items_per_call, single_threaded_blas
 from mlcore.svm.formulations import FINEST
-from mlcore.svm.multiclass.multiclass import (
-    UNOPPOSED,
-    LabelledSamples,
-    SolvedTasks,
-    binary_tasks,
-)
+from mlcore.svm.multiclass.multiclass import UNOPPOSED, LabelledSamples, SolvedTasks, binary_tasks
 from mlcore.svm.smo.bias import ROUNDING
 from mlcore.svm.smo.kernel_cache import KernelCache
 from mlcore.svm.smo.optimality import Optimality, nu_sums

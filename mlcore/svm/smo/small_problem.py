@@ -16,12 +16,7 @@ _FACE = 640  # most free variables that a Newton step is tried with
 
 
 def solve_small(
-    problem: Problem,
-    cache: KernelCache,
-    tol: float,
-    exact: bool,
-    steps: int,
-    progress: Any = None,
+    problem: Problem, cache: KernelCache, tol: float, exact: bool, steps: int, progress: Any = None
 ) -> Solution | None:
     """Return the solution of a small problem with finite bounds.
 
