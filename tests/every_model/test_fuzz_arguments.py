@@ -102,7 +102,7 @@ CALLS = {
     "cluster.cut_value": (cluster.cut_value, {"K": K, "labels": Y, "sample_weight": np.ones(12)}),
     "cluster.doubly_stochastic": (
         cluster.doubly_stochastic,
-        {"K": K, "tol": 1e-9, "max_iter": 100, "method": "newton"},
+        {"K": K, "tol": 1e-9, "max_iter": 100, "solver": "newton"},
     ),
     "cluster.frobenius_projection": (
         cluster.frobenius_projection,
