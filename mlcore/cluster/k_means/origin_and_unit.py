@@ -1,13 +1,13 @@
 """Origin and unit of samples, chosen so that squared distances keep their digits."""
 
 from collections.abc import Iterator
+from math import frexp
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse as sp
 
 from mlcore._ext.cluster.k_means import origin_and_unit as _ext
-from mlcore.numerics.powers_of_two import exponent
 from mlcore.runtime.threads import (
     OPERATIONS_PER_CALL,
     effective_threads,
@@ -89,7 +89,7 @@ def choose_units(X, weights, origin=None) -> tuple[OriginAndUnit, Moments]:
     low, high = _SQUARES
     squares = moments.squares / moments.weight
     if not low * X.shape[1] <= squares <= high / X.shape[0]:
-        power = exponent(_largest(X, units))
+        power = frexp(_largest(X, units))[1]
         if power:
             units = units._replace(power=power)
             moments = _moments(X, weights, units)
@@ -114,7 +114,7 @@ def shared_units(X, offsets, origin) -> OriginAndUnit:
     units = OriginAndUnit(origin)
     largest = max(_largest(X, units), float(np.abs(offsets).max()))
     low, high = _SQUARES
-    return units if low <= largest**2 <= high else units._replace(power=exponent(largest))
+    return units if low <= largest**2 <= high else units._replace(power=frexp(largest)[1])
 
 
 def far_origin(X, far: float | None = None) -> np.ndarray | None:
@@ -125,7 +125,7 @@ def far_origin(X, far: float | None = None) -> np.ndarray | None:
     if sp.issparse(X):
         return None
     pilot = X[:: max(1, len(X) // _PILOT)][:_PILOT].astype(np.float64)
-    power = exponent(np.abs(pilot).max())
+    power = frexp(np.abs(pilot).max())[1]
     pilot = np.ldexp(pilot, -power)
     mean = pilot.mean(axis=0)
     variance = ((pilot - mean) ** 2).sum(axis=1).mean()
