@@ -160,13 +160,13 @@ def _programme(A):
         "dual_feasibility_tolerance": _TOLERANCE,
     }
     call = (cost, constraints, np.zeros(n_rows), None, None, bounds, "highs")
-    found = stoppable(lambda: linprog(*call, options=options))
-    if found.status == 0:
-        return found.x[:n_columns], found.x[n_columns:] > 0.5
+    result = stoppable(lambda: linprog(*call, options=options))
+    if result.status == 0:
+        return result.x[:n_columns], result.x[n_columns:] > 0.5
     # HiGHS now and then ends with an unknown status on small and harmless programmes.
     if sp.issparse(A) and n_rows * n_columns > _DENSE:
         raise ArithmeticError(
-            f"the linear programme of a separation is not solved: {found.message}"
+            f"the linear programme of a separation is not solved: {result.message}"
         )
     return _by_least_squares(A.toarray() if sp.issparse(A) else A)
 
@@ -184,10 +184,10 @@ def _by_least_squares(A):
         try:
             p, _ = nnls(A.T, -rest)
         except RuntimeError:  # in SciPy before 1.15 it now and then goes in circles
-            found = lsq_linear(A.T, -rest, (0, np.inf), "bvls", tol=1e-14)
-            if not found.success:
-                raise ArithmeticError(f"the separation is not decided: {found.message}") from None
-            p = found.x
+            result = lsq_linear(A.T, -rest, (0, np.inf), "bvls", tol=1e-14)
+            if not result.success:
+                raise ArithmeticError(f"the separation is not decided: {result.message}") from None
+            p = result.x
         r = A.T @ p + rest
         if not r.any():
             break

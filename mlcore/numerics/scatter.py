@@ -259,11 +259,11 @@ def _sums(parts, weight, codes, n_classes, origin, power, owner):
     # Products of weighted rows in float32 leave its range where weights do: a power of 4 is exact.
     exponent = int(np.frexp(weight.max(initial=0.0))[1]) // 2 * 2
     weight = np.ldexp(weight, -exponent, dtype=np.float64)
-    found, by_class = _sums_about(parts, weight, codes, n_classes, origin, power, owner)
+    total, by_class = _sums_about(parts, weight, codes, n_classes, origin, power, owner)
     if exponent:
-        np.ldexp(found.scatter, exponent, out=found.scatter)
-        found = found._replace(weight=float(np.ldexp(found.weight, exponent)))
-    return found, np.ldexp(by_class, exponent)
+        np.ldexp(total.scatter, exponent, out=total.scatter)
+        total = total._replace(weight=float(np.ldexp(total.weight, exponent)))
+    return total, np.ldexp(by_class, exponent)
 
 
 def _sums_about(parts, weight, codes, n_classes, origin, power, owner, again=False):
@@ -299,10 +299,10 @@ def _sums_about(parts, weight, codes, n_classes, origin, power, owner, again=Fal
     if not again and (total * mean**2 > _FAR * squares).any():
         shift[columns] += mean
         nearer = (origin + np.ldexp(shift, power)).astype(dtype).astype(np.float64)
-        found, by_class = _sums_about(parts, weight, codes, n_classes, nearer, power, owner, True)
+        refined, by_class = _sums_about(parts, weight, codes, n_classes, nearer, power, owner, True)
         moved = np.ldexp(nearer - origin, -power)
         shares = _class_weights(codes, weight, n_classes, total)
-        return found._replace(mean=found.mean + moved), by_class + shares[:, None] * moved
+        return refined._replace(mean=refined.mean + moved), by_class + shares[:, None] * moved
     # Scatter about the mean, and sums of each class about the origin.
     full = np.zeros((len(origin), len(origin)))
     _ext.centred(S, mean, total, columns, full)

@@ -128,15 +128,15 @@ def start_quality(
     if not isinstance(models, Mapping) or not models:
         refuse("models", models, "a dict of at least one model by its name")
     # Fits of all starts.
-    found, likelihood = {}, False
+    ends_of, likelihood = {}, False
     for name, model in models.items():
         ends = []
         for seed in range(n_starts):
             parameters = {**model.get_params(deep=False), "random_state": seed}
             end, likelihood = _end(type(model)(**parameters).fit(X))
             ends.append(end)
-        found[name] = np.sort(ends)
-    best = min(ends[0] for ends in found.values())
+        ends_of[name] = np.sort(ends)
+    best = min(ends[0] for ends in ends_of.values())
     scale = 1.0 if likelihood else max(abs(best), np.finfo(float).tiny) / 100
     figure, ax = new_axes(ax)
     curves = [
@@ -148,7 +148,7 @@ def start_quality(
             markersize=4,
             label=name,
         )[0]
-        for number, (name, ends) in enumerate(found.items())
+        for number, (name, ends) in enumerate(ends_of.items())
     ]
     ax.set(
         xlabel="start, from the best to the worst",

@@ -22,10 +22,10 @@ def costs_and_means(digits: Any) -> Iterator[tuple[str, str]]:
 
     loss = np.column_stack([1 - np.eye(10), np.full(10, 0.05)])
     model = RiskClassifier(LinearDiscriminantAnalysis(), loss, [*range(10), -1])
-    found = model.fit(digits.X, digits.y).predict(digits.X_held_out)
-    sure = found != -1
+    predicted = model.fit(digits.X, digits.y).predict(digits.X_held_out)
+    sure = predicted != -1
     yield "held-out images not decided, if to ask costs 0.05", f"{1 - sure.mean():.1%}"
-    right = np.mean(found[sure] == digits.y_held_out[sure])
+    right = np.mean(predicted[sure] == digits.y_held_out[sure])
     yield "the others named right", f"{right:.1%}"
 
     means = (digits.X.mean(axis=0) + digits.X[eights].mean(axis=0)) / 2

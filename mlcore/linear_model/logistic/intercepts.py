@@ -114,20 +114,20 @@ def _several(objective, point):
         error = np.full(len(step), ULP * roundings_of_sum(rows.n))
         if system.misses(gradient, error) or np.abs(step).max() > _NEAR:
             step = _scaling(rows, point.theta)
-        found = objective.at(point.theta + step, hessian=True)
-        if not found.value < point.value:
-            lower = np.abs(found.gradient).max() < np.abs(point.gradient).max()
-            return found if lower and np.abs(step).max() < 1e-6 else point
-        point = found
+        trial = objective.at(point.theta + step, hessian=True)
+        if not trial.value < point.value:
+            lower = np.abs(trial.gradient).max() < np.abs(point.gradient).max()
+            return trial if lower and np.abs(step).max() < 1e-6 else point
+        point = trial
     return point
 
 
 def _scaling(rows, theta):
     scores = theta.T if not len(rows.offset) else rows.offset + theta.T
     logarithms = log_softmax(np.broadcast_to(scores, (rows.n, rows.n_scores)))
-    found = logsumexp(logarithms, axis=0, b=rows.weight[:, None])
+    log_sums = logsumexp(logarithms, axis=0, b=rows.weight[:, None])
     wanted = np.bincount(rows.codes, weights=rows.weight, minlength=rows.n_scores)
-    step = np.log(wanted) - found
+    step = np.log(wanted) - log_sums
     return (step - step.mean())[:, None]
 
 

@@ -150,8 +150,8 @@ class LogisticRows:
     def gram(self, stride: int, moments: np.ndarray | None = None) -> tuple[float, np.ndarray]:
         """Return the weight of every `stride`-th block and the sum of its ``w x x'``."""
         theta = np.zeros((self.n_scores, self.d + 1))
-        found = self._sums(theta, 1, True, stride, moments, None)
-        return found.weight, found.hessian[0]
+        sums = self._sums(theta, 1, True, stride, moments, None)
+        return sums.weight, sums.hessian[0]
 
     def _sums(self, theta, pairs, gram, stride, moments, scores):
         c, n, width = self.n_scores, self.n, self.width
@@ -201,12 +201,12 @@ class LogisticRows:
             moments[...] = sums.sum(axis=0)[:, :D]
         gradient = gradients.sum(axis=0)
         gradient = np.ascontiguousarray(gradient.T) if sparse else gradient[:, :D]
-        found = None
+        hessian = None
         if pairs:
             lower = np.tril(hessians.sum(axis=0)[:, :D, :D])
-            found = lower + np.tril(lower, -1).transpose(0, 2, 1)
+            hessian = lower + np.tril(lower, -1).transpose(0, 2, 1)
         weight = self.total if stride == 1 else self.weight_of(stride)
-        return LogisticSums(weight, float(loss.sum()), gradient, found, int(wrong.sum()))
+        return LogisticSums(weight, float(loss.sum()), gradient, hessian, int(wrong.sum()))
 
     def chosen(self, stride: int) -> np.ndarray:
         """Return the rows of every `stride`-th block, sorted."""

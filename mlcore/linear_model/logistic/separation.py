@@ -80,16 +80,16 @@ def require_overlap(objective: Objective, theta: np.ndarray, names: Any, owner: 
     if evidence(objective, theta, rows.total).excess_bound < math.inf or theta.size > _WIDE:
         return
     try:
-        found = separating_direction(_signed_rows(rows))
+        separation = separating_direction(_signed_rows(rows))
     except ArithmeticError:  # too ill-conditioned a programme to prove anything
         return
-    if found.verdict == "none":
+    if separation.verdict == "none":
         return
     u = np.zeros((rows.n_scores, rows.d + 1))
     free = max(1, rows.n_scores - 1)
-    part = found.direction.reshape(free, -1)
+    part = separation.direction.reshape(free, -1)
     u[-free:, : part.shape[1]] = part
-    raise separated(found.verdict, u, rows, names, owner)
+    raise separated(separation.verdict, u, rows, names, owner)
 
 
 def _all_right(rows, scores):

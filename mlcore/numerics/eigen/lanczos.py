@@ -225,21 +225,21 @@ def leading_eigenpairs(
     search = _Search(S, known, k - fixed, sought, tol, report)
     with single_threaded_blas():
         if solver == "lapack" or by_lapack(n, k):
-            found = search.by_lapack()
+            result = search.by_lapack()
         elif solver is not None:
-            found = search.by_scipy(solver, rng, max_iter)
+            result = search.by_scipy(solver, rng, max_iter)
         else:
             width = block_size(k) - 1 if rough is None else _multiple(sought)
             start = rng.standard_normal((n, width)) if start is None else start
             if rough is not None:
                 first = _Search(rough, known, k - fixed, sought, _ROUGH * tol, None)
-                found, start = first.by_lanczos(start, rng, max_iter, exact=False)
-                max_iter = max(1, max_iter - len(found.trace))
-            found, _ = search.by_lanczos(start, rng, max_iter)
+                result, start = first.by_lanczos(start, rng, max_iter, exact=False)
+                max_iter = max(1, max_iter - len(result.trace))
+            result, _ = search.by_lanczos(start, rng, max_iter)
     # Eigenvectors have no sign of their own: make the largest entry positive.
-    largest = np.abs(found.vectors).argmax(axis=0)
-    signs = np.where(found.vectors[largest, np.arange(k)] < 0, -1.0, 1.0)
-    return found._replace(vectors=found.vectors * signs)
+    largest = np.abs(result.vectors).argmax(axis=0)
+    signs = np.where(result.vectors[largest, np.arange(k)] < 0, -1.0, 1.0)
+    return result._replace(vectors=result.vectors * signs)
 
 
 def largest_by_lapack(A: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -373,8 +373,8 @@ class _Search:
                 H.flat[: kept * (room + 1) : room + 1] = values[:kept]
                 m = kept
         vectors = basis[fixed:].T @ Y[:, : _multiple(self.sought)]
-        found, traced = values[: self.sought], float(values.sum())
-        result = self._result(known_product, found, vectors, residuals, steps, size, traced)
+        sought, traced = values[: self.sought], float(values.sum())
+        result = self._result(known_product, sought, vectors, residuals, steps, size, traced)
         return result, vectors
 
     def _result(self, product, values, vectors, residuals, steps, size, traced):

@@ -56,24 +56,24 @@ def damped_steps(objective: Objective, point: Point) -> Iterator[Step]:
             products.count = 0
             slope, curvature = float((point.gradient * s).sum()), float((s * Hs).sum())
             promised = -slope - 0.5 * curvature
-            found = objective.at(point.theta + s)
-            ratio = (point.value - found.value) / promised if promised > 0 else -np.inf
+            trial = objective.at(point.theta + s)
+            ratio = (point.value - trial.value) / promised if promised > 0 else -np.inf
             if ratio > 1e-3 or not promised > ROUNDING * abs(point.value):
                 break
             damping *= 4 if ratio < -1 else 2
-        if not found.value < point.value:
+        if not trial.value < point.value:
             return
         # Where the damping matters, the decrement counts for 0.3 of the last one or more.
         matters = damping * float(((s @ scatter) * s).sum()) > 1e-2 * curvature
         decrement = float(np.sqrt(max(0.0, -slope)))
         last = max(decrement, 0.3 * last) if matters and np.isfinite(last) else decrement
-        yield Step(found, last, s)
+        yield Step(trial, last, s)
         # The next damping, by the quality of the model's promise.
         if ratio > 0.75:
             damping /= 5 if ratio > 0.9 else 2.5
         elif ratio < 0.25:
             damping *= 2
-        point = found
+        point = trial
 
 
 def _minimum(

@@ -211,6 +211,6 @@ class InverseBounds:
                 B = B * metric
                 squares = np.einsum("ij,ij->i", B, B)
             products = B @ projections.T
-            found = copies * squares[:, None] - 2 * products + constants
-            largest = max(largest, float(found.max()))
+            distances = copies * squares[:, None] - 2 * products + constants
+            largest = max(largest, float(distances.max()))
         return math.sqrt(largest)

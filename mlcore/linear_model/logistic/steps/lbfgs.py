@@ -132,20 +132,20 @@ def lbfgs_steps(
             gamma, direction, slope = 1.0, -plain, -(decrement**2)
         yield Step(point, max(decrement, float(np.sqrt(-slope))), direction)
         # The line search; once more from the metric alone.
-        found = search(objective, point, direction, slope)
-        if found is None and (pairs or gamma != 1):
+        reached = search(objective, point, direction, slope)
+        if reached is None and (pairs or gamma != 1):
             pairs.clear()
             gamma = 1.0
-            found = search(objective, point, -plain, -(decrement**2))
-        if found is None:
+            reached = search(objective, point, -plain, -(decrement**2))
+        if reached is None:
             return
         # The pair of this step, if the objective is curved along it.
-        s, y = found.theta - point.theta, found.gradient - g
+        s, y = reached.theta - point.theta, reached.gradient - g
         sy, curvature = float((s * y).sum()), float((y * inverse(y)).sum())
         if sy > _FLAT and curvature > _FLAT:
             pairs.append((s, y, 1 / sy))
             gamma = sy / curvature
-        point = found
+        point = reached
         # A new metric at the new point.
         if pairs and count >= renewed:
             inverse, renewed = metric(objective, point), 3 * renewed // 2

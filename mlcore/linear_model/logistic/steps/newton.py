@@ -98,11 +98,11 @@ def search(
     if not slope < 0:
         return None
     for _ in range(60):
-        found = objective.at(point.theta + length * direction, hessian=hessian, stride=stride)
-        if found.value <= point.value + ARMIJO * length * slope:
-            return found
-        if -length * slope < 10 * least and found.value <= point.value + least:
-            return found
+        trial = objective.at(point.theta + length * direction, hessian=hessian, stride=stride)
+        if trial.value <= point.value + ARMIJO * length * slope:
+            return trial
+        if -length * slope < 10 * least and trial.value <= point.value + least:
+            return trial
         if -length * slope < least:
             return None
         length /= 2

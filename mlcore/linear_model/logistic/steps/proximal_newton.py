@@ -63,10 +63,10 @@ def proximal_newton_steps(objective: ElasticNetObjective, theta: np.ndarray) -> 
         objective.n_passes += of_chosen.n_passes * (len(chosen) + 1) / (rows.d + 1)
         theta = point.theta.copy()
         theta[:, [*chosen, -1]] = step.point.theta
-        found = objective.at(theta)
-        if not found.value < point.value:
+        trial = objective.at(theta)
+        if not trial.value < point.value:
             return
-        point = found
+        point = trial
 
 
 def promised_fall(objective: ElasticNetObjective, point: Point) -> float:
@@ -202,5 +202,5 @@ def _subproblem(objective, point, columns):
     theta = np.ascontiguousarray(point.theta[:, [*columns, -1]])
     for part, block in row_blocks(X):
         scores[part] -= ((block - like.shift) * like.scale) @ theta[:, :-1].T + theta[:, -1]
-    found = LogisticRows(X, rows.codes, rows.weight, scores, rows.n_scores, rows.intercept, like)
-    return objective.of_columns(found)
+    smaller = LogisticRows(X, rows.codes, rows.weight, scores, rows.n_scores, rows.intercept, like)
+    return objective.of_columns(smaller)
