@@ -9,7 +9,12 @@ from scipy import linalg
 from mlcore.checks import as_integer
 from mlcore.decomposition.centered_gram import warn_of_rounding
 from mlcore.decomposition.evidence import angle_bounds, gaps, orthogonality, signs
-from mlcore.decomposition.kernel_pca.kernel_projection import KernelProjection, way_back
+from mlcore.decomposition.kernel_pca.kernel_projection import (
+    KernelData,
+    KernelProjection,
+    Settings,
+    way_back,
+)
 from mlcore.kernels.kernel import Kernel, differences
 from mlcore.kernels.kernel_model import kept_samples
 from mlcore.kernels.span import Span, span_of
@@ -189,9 +194,7 @@ class NystroemPCA(KernelProjection):
         samples, owner = differences(data.used, data.origin), settings.owner
         count = number_of_centers(self.n_centers, settings.k, owner)
         span, chosen = span_of(data.kernel, samples, count, rng, self._precomputed)
-        state, V = components_in_span(
-            span, data.kernel, samples, data.w, settings.k, settings.positive, data.power, owner
-        )
+        state, V = components_in_span(span, samples, data, settings)
         if settings.alpha is not None:
             centers = kept_samples(data.used, chosen, precomputed=False)
             state |= way_back(data, centers, V, state, settings.alpha, owner)
@@ -215,32 +218,17 @@ def number_of_centers(n_centers: int | None, k: int | None, owner: str) -> int:
 
 
 def components_in_span(
-    span: Span,
-    kernel: Kernel,
-    samples: Any,
-    w: np.ndarray,
-    k: int | None,
-    positive: bool,
-    power: int,
-    owner: str,
+    span: Span, samples: Any, data: KernelData, settings: Settings
 ) -> tuple[dict[str, Any], np.ndarray]:
     """Return the attributes of the components, and ``V``: scores times weights over eigenvalues.
 
     Parameters
     ----------
     span : Span
-    kernel : Kernel
     samples : float64 samples (n,), or the (n, n) matrix of a precomputed kernel
-    w : float64 (n,)
-        Weights, positive.
-    k : int or None
-        Components, at most.
-    positive : bool
-        Leave out components of eigenvalue 0.
-    power : int
-        The true weights are 2^power times `w`.
-    owner : str
-        Model to name in warnings.
+        Those of `data`, less its origin.
+    data : KernelData
+    settings : Settings
 
     Returns
     -------
@@ -260,7 +248,8 @@ def components_in_span(
     span, and the centred ``F F'`` has the eigenvalues of the scatter of F.
     """
     # The scatter A of the features in the span, and what the span leaves out.
-    F, distances = _features(span, kernel, samples, len(w))
+    w, power = data.w, data.power + span.power
+    F, distances = _features(span, data.kernel, samples, len(w))
     total = float(w.sum())
     with single_threaded_blas():
         mean = w @ F / total
@@ -274,9 +263,9 @@ def components_in_span(
     # The eigenpairs of A, those that are rounding set to 0.
     with single_threaded_blas():
         hidden = _EPS * total * size
-        raw, U, floor = _eigenpairs(A, k, positive, len(w), hidden)
+        raw, U, floor = _eigenpairs(A, settings.k, settings.positive, len(w), hidden)
         k, share = U.shape[1], 0.0 if equal else hidden / max(raw[0], hidden)
-        warn_of_rounding(share, owner)
+        warn_of_rounding(share, settings.owner)
         scores = F @ U
         turn = signs(scores)
         U, scores = U * turn, scores * turn
@@ -291,14 +280,14 @@ def components_in_span(
     bounds = np.array([np.maximum(raw[:k] - rounding, 0.0), raw[:k] + left_out + rounding])
     half = span.power // 2
     return {
-        "eigenvalues_": np.ldexp(values, power + span.power),
-        "eigenvalue_bounds_": np.ldexp(bounds, power + span.power),
+        "eigenvalues_": np.ldexp(values, power),
+        "eigenvalue_bounds_": np.ldexp(bounds, power),
         "explained_variance_ratio_": values / (float(A.trace()) + left_out or 1.0),
         "dual_coef_": np.ldexp(span.coefficients(U), -half),
         "intercept_": np.ldexp(-(mean @ U), half),
         "mean_coef_": span.coefficients(mean[:, None])[:, 0],
         "mean_squared_norm_": float(np.ldexp(mean @ mean, span.power)),
-        "next_value_": float(np.ldexp(raw[k], power + span.power)),
+        "next_value_": float(np.ldexp(raw[k], power)),
         "residuals_": residuals + share,
         "orthogonality_": orthogonality(U[:, values > 0]),
         "gaps_": gap,
