@@ -192,7 +192,7 @@ class Model:
         if wrong:
             raise ValueError(f"fitted attributes end in an underscore, unlike {wrong}")
         fitted = {"n_features_in_": _n_columns(X_original)}
-        names = column_names(X_original)
+        names = None if type(X_original) is np.ndarray else column_names(X_original)
         if names is not None:
             fitted["feature_names_in_"] = names
         self._update_state(fitted | attributes, forget=filter(_is_fitted_name, vars(self)))
@@ -235,12 +235,12 @@ class Model:
         owner = type(self).__name__
         if accept_sparse is None:
             accept_sparse = self._tags.get("input_tags.sparse", False)
-        if reset:
-            column_names(X)  # refuses a mixture of names before any work
-        else:
+        if not reset:
             self._check_fitted()
-            # Before the values: unknown names may come as columns of NaN.
-            check_column_names(column_names(X), getattr(self, "feature_names_in_", None), owner)
+        # Before the values: unknown names may come as columns of NaN. A mixture is refused.
+        names = None if type(X) is np.ndarray else column_names(X)
+        if not reset:
+            check_column_names(names, getattr(self, "feature_names_in_", None), owner)
         how = {"accept_sparse": accept_sparse, "like": like, "min_samples": min_samples}
         if not check_finite:
             how["check_finite"] = False

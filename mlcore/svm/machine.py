@@ -237,7 +237,7 @@ class KernelMachine(KernelModel):
             "gamma_": settings.gamma,
             "shape_fit_": tuple(map(int, X.shape)),
             "dual_objective_": optimality.dual_objective,
-            "primal_objective_": optimality.primal_objective,
+            "primal_objective_": optimality.objective,
             "duality_gap_": optimality.duality_gap,
             "kkt_violation_": optimality.kkt_violation,
         }
