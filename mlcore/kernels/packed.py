@@ -483,11 +483,6 @@ class Packed:
             return kernel.condition_of(self.norm**2)
         return kernel.condition_of(float(np.abs(self.diagonal).max(initial=0.0)))
 
-    @property
-    def of_differences(self):
-        """True for a Gaussian kernel of few features, computed from squared differences."""
-        return self._plan.differences
-
     def columns(self, chosen=None):
         """Return the chosen samples as columns; all of them, kept for the next call, by default."""
         if chosen is not None:
@@ -554,10 +549,7 @@ def _transformed(X, kernel, shift, scale, dtype):
 def _times(X, factors):
     """Return a float64 copy of X with row i times factors[i]."""
     if sparse.issparse(X):
-        return _with_data(X, X.data * np.repeat(factors, np.diff(X.indptr)))
+        # Indices stay in order, as lists of non-zeros need.
+        data = X.data * np.repeat(factors, np.diff(X.indptr))
+        return sparse.csr_array((data, X.indices, X.indptr), shape=X.shape)
     return X * factors[:, None]
-
-
-def _with_data(X, data):
-    """Return CSR of the same pattern, with indices still in order, as lists of non-zeros need."""
-    return sparse.csr_array((data, X.indices, X.indptr), shape=X.shape)

@@ -121,7 +121,7 @@ def test_blocks_are_the_kernel_as_defined(data, kernel, dtype):
     packed = Packed(X, as_kernel(kernel, **PARAMETERS), dtype=dtype)
     assert type(packed.layout) is layout(data, kernel)
     few = data in ("one feature", "few features", "broken runs")
-    assert packed.of_differences == (few and kernel == "rbf")
+    assert packed._plan.differences == (few and kernel == "rbf")
     expected = defined(kernel, dense(X), dense(X), **PARAMETERS)
     atol = rounding(kernel, dense(X), dtype, **PARAMETERS)
     rng = np.random.default_rng(0)

@@ -17,17 +17,7 @@ _WORD = re.compile(r"\b\w\w+\b")
 
 
 class Settings(NamedTuple):
-    """Checked parameters.
-
-    Attributes
-    ----------
-    pattern : re.Pattern
-        Of a word.
-    lowercase : bool
-    least, most : int
-        Words of a sequence that is counted.
-    min_df : int
-    """
+    """Checked parameters: the pattern of a word, and how many make a sequence that is counted."""
 
     pattern: re.Pattern
     lowercase: bool
