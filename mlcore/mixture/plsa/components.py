@@ -126,7 +126,7 @@ class AspectComponents(Components):
             "weights_": parameters.weights[:k].astype(words.dtype),
         }
         if parameters.mixtures is not None:
-            joint = parameters.mixtures[:, :k].T * parameters.shares
+            joint = np.ascontiguousarray(parameters.mixtures[:, :k]).T * parameters.shares
             documents = proportions(joint, parameters.shares)
             attributes["document_components_"] = documents.astype(words.dtype)
         return attributes
