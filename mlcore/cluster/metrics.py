@@ -23,10 +23,7 @@ NAMED = (
 def as_metric(metric: Any, owner: str, names: tuple[str, ...] = NAMED) -> str | Callable:
     """Return SciPy's name of a metric, or "precomputed"; a function as it is.
 
-    Raises
-    ------
-    ValueError, TypeError
-        For a metric that is none of `names`, an alias, "precomputed" or a function.
+    Any other than `names`, their aliases, "precomputed" and functions is refused.
     """
     if callable(metric):
         return metric
@@ -37,11 +34,8 @@ def as_metric(metric: Any, owner: str, names: tuple[str, ...] = NAMED) -> str | 
 def learned_scale(X: np.ndarray, metric: str | Callable) -> np.ndarray | None:
     """Return the scale that a metric takes from samples X (n, d).
 
-    Returns
-    -------
-    scale : float64 (d,), float64 (d, d) or None
-        The variances for "seuclidean", 1 where they are 0; the inverse covariance matrix for
-        "mahalanobis"; None for all others.
+    The variances (d,) for "seuclidean", 1 where they are 0; the inverse covariance matrix (d, d)
+    for "mahalanobis"; None for all others.
     """
     X = X.astype(np.float64, copy=False)
     if metric == "seuclidean":
@@ -72,10 +66,7 @@ def distances(A, B, metric, scale=None, owner: str = "") -> np.ndarray:
 def as_distances(values: np.ndarray, metric: str | Callable, owner: str = "") -> np.ndarray:
     """Return values of a metric with those of SciPy's that rounding made negative set to 0.
 
-    Raises
-    ------
-    ValueError
-        For a value that is NaN or infinite, and for a negative one of a function.
+    NaN or infinite values, and negative ones of a function, are refused.
     """
     least, largest = values.min(initial=0.0), values.max(initial=0.0)
     named = isinstance(metric, str)

@@ -13,16 +13,8 @@ def as_partition(
     """Return the names of the clusters, sorted, and for each sample the number of its cluster.
 
     As `mlcore.checks.as_labels`, but floats that are not whole are names like any other.
-
-    Parameters
-    ----------
-    labels : array-like of shape (n_samples,)
-    n_samples : int or None
-        None for as many as there are labels.
-    owner, name : str
-        That errors name.
-    min_clusters : int
-        The least number of different labels.
+    `n_samples` is None for as many as there are labels, of which at least `min_clusters` must
+    differ. Errors name `owner` and `name`.
     """
     try:
         values = np.asarray(labels)

@@ -16,16 +16,9 @@ _EQUAL = 64 * _EPS
 class Moments(NamedTuple):
     """Sums over the points at one mu.
 
-    Attributes
-    ----------
-    dual : float
-        psi, the logarithm of ``sum_i q_i exp(mu . h_i)``.
-    gradient : (m,) array
-        Mean of h.
-    covariance : (m, m) array or None
-        Covariance of h.
-    highest : (1 + k,) array
-        Largest ``u . h_i`` for mu and for each of the k directions asked for.
+    `dual` is psi, the logarithm of ``sum_i q_i exp(mu . h_i)``; `gradient` (m,) the mean of h, and
+    `covariance` (m, m) its covariance, or None; `highest` (1 + k,) the largest ``u . h_i`` for mu
+    and for each of the k directions asked for.
     """
 
     dual: float
@@ -38,32 +31,19 @@ class Gibbs:
     """Points with features ``h = (f - c) / scale``, at most 1 in absolute value, and a prior.
 
     Targets c are met where the mean of h is 0. Features are centred and scaled block by block, so
-    that no second matrix of all points is formed.
+    that no second matrix of all points is formed. `points`, intp (n,), may have positive
+    probability; the rest are (m,) by feature, unless said. `scale` is the largest ``|f_ij - c_j|``
+    over these points, 1 where all are 0 but for rounding, features that `constant` marks.
+    Differences up to `floor` are rounding; a `Gibbs` of a subset of the points is given it, so that
+    they are that there too. `at_end` marks targets at an end of their range, or outside of it;
+    `slack` is the largest h that rounding of features and targets explains; `lower` and `upper` are
+    the range of h.
 
-    Attributes
-    ----------
-    points : (n,) array of intp
-        Indices of the points that may have positive probability.
-    scale : (m,) array
-        Largest ``|f_ij - c_j|`` over these, 1 where all are 0 but for rounding.
-    constant : (m,) array of bool
-        These features.
-    floor : (m,) array
-        Differences up to which those of these points are rounding, so that they are that for any
-        subset of the points: `floor` of its `Gibbs`.
-    at_end : (m,) array of bool
-        Features with a target at an end of their range, or outside of it.
-    slack : (m,) array
-        Largest h that rounding of features and targets explains.
-    lower, upper : (m,) array
-        Range of h.
-    flatness : float
-        Share of the largest range of the points up to which their range in a direction counts as
-        0: points of a face from a linear programme lie in it to the programme's tolerance.
-    whiten : (m, r) array or None
-        Map of h to coordinates that do not depend on each other, in which sums are then formed.
-    null : (m, m - r) array
-        Orthonormal basis of the directions that are orthogonal to all h, set with `whiten`.
+    `flatness` is the share of the largest range of the points up to which their range in a
+    direction counts as 0: points of a face from a linear programme lie in it to the programme's
+    tolerance. `whiten` (m, r), or None, maps h to coordinates that do not depend on each other, in
+    which sums are then formed; `null` (m, m - r), set with it, is an orthonormal basis of the
+    directions orthogonal to all h.
     """
 
     def __init__(

@@ -35,11 +35,8 @@ class _Scaling:
     def step(self, mu: np.ndarray, at: Moments) -> tuple[np.ndarray, Moments, np.ndarray]:
         """Return the next mu, the sums there, and the directions (m, 1) that they were asked for.
 
-        Raises
-        ------
-        Undecided
-            If a target cannot be reached by factors, or after a number of steps unless it is
-            certain that the minimum exists.
+        `Undecided` is raised if a target cannot be reached by factors, or after a number of steps
+        unless it is certain that the minimum exists.
         """
         if self._patience is not None:
             if self._patience == 0:

@@ -18,13 +18,8 @@ _SHOWN = 4  # margins named in an error
 class Margin(NamedTuple):
     """Sums that cells must have.
 
-    Attributes
-    ----------
-    index : (n_cells,) array of intp
-        Sum to which each cell belongs.
-    targets : (n_sums,) array
-    name : callable
-        Text for the sum of a number, for errors.
+    `index`, intp (n_cells,), is the sum to which each cell belongs; `targets` are (n_sums,); `name`
+    gives the text for the sum of a number, for errors.
     """
 
     index: np.ndarray
@@ -46,12 +41,8 @@ def scale_to_margins(
 ) -> Scaled:
     """Return cells multiplied by a factor for each sum of each margin, so that the sums are right.
 
-    Of all cells with these sums they are nearest to the given ones in relative entropy.
-
-    Raises
-    ------
-    ValueError
-        If totals differ, or the positive cells cannot have these sums.
+    Of all cells with these sums they are nearest to the given ones in relative entropy. A
+    ValueError if totals differ, or the positive cells cannot have these sums.
     """
     # The margins must have one total.
     totals = [margin.targets.sum() for margin in margins]

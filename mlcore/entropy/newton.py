@@ -23,10 +23,7 @@ class Dependent(Exception):
 class Newton:
     """Newton's steps with Armijo's line search.
 
-    Attributes
-    ----------
-    decrement : float
-        Norm of the last step by the covariance before it.
+    `decrement` is the norm of the last step by the covariance before it.
     """
 
     second_order = True
@@ -41,14 +38,10 @@ class Newton:
     def step(self, mu: np.ndarray, at: Moments) -> tuple[np.ndarray, Moments, np.ndarray]:
         """Return the next mu, the sums there, and the directions (m, 2) that they were asked for.
 
-        Raises
-        ------
-        Dependent
-            If the covariance is nearly singular, for coordinates that may depend on each other.
-        Undecided
-            If the covariance is singular although they do not, or the decrement
-            shrinks by a constant factor, unless it is certain that the minimum exists; and if no
-            step lowers psi.
+        `Dependent` is raised if the covariance is nearly singular, for coordinates that may depend
+        on each other; `Undecided` if it is singular although they do not, or the decrement shrinks
+        by a constant factor, unless it is certain that the minimum exists; and if no step lowers
+        psi.
         """
         root = inverse_root(at.covariance)
         if root is None:

@@ -24,15 +24,8 @@ from mlcore.naive_bayes.smoothed import smoothed
 class CategoryCounts(NamedTuple):
     """Weights of the categories of each feature in each class.
 
-    Attributes
-    ----------
-    classes : (c,)
-        Sorted.
-    weights : (c,) float64
-        Weight of all rows of a class.
-    categories : tuple of d arrays
-        Sorted.
-    tables : tuple of d arrays (c, n_categories) float64
+    `classes` (c,) are sorted, with the weights of all their rows, float64 (c,). `categories`,
+    sorted, and `tables`, float64 (c, n_categories), have an array for each feature.
     """
 
     classes: np.ndarray
@@ -51,10 +44,8 @@ class CategoryCounts(NamedTuple):
 class CategoryTable(NamedTuple):
     """Probabilities of a feature's categories, with rows for codes UNSEEN and MISSING at the end.
 
-    Attributes
-    ----------
-    finite, never : (n_categories + 2, c) float64
-        Of `Smoothed`, in the class of each column.
+    `finite` and `never`, float64 (n_categories + 2, c), are those of `Smoothed`, in the class of
+    each column.
     """
 
     finite: np.ndarray

@@ -39,15 +39,9 @@ def as_table(X: Any) -> np.ndarray | None:
 def require_categories(table: np.ndarray, X: Any, columns: Any, missing: bool) -> None:
     """Refuse columns whose values are no categories, or that float64 cannot tell from others.
 
-    Parameters
-    ----------
-    table : (n, d) float32, float64, object or times
-        As `as_samples` or `as_table` return it.
-    X : array-like
-        What the user gave: for the names of columns, and for integers that have been rounded.
-    columns : sequence of int
-    missing : bool
-        None and NaN are allowed.
+    `table` (n, d) is as `as_samples` or `as_table` return it; `X` is what the user gave: for the
+    names of columns, and for integers that have been rounded. With `missing`, None and NaN are
+    allowed.
     """
     require_exact(table, X, columns)
     for j in () if table.dtype.kind == "f" else columns:
@@ -76,14 +70,9 @@ def _require_one_kind(values, j, X):
 def coded_column(column: np.ndarray, name: str, missing: bool) -> tuple[np.ndarray, np.ndarray]:
     """Return the sorted categories of a column and the code of each row, (n,) intp.
 
-    Parameters
-    ----------
-    column : (n,) float32, float64, times or object
-        As `as_samples` or `as_table` return them, and `require_categories` allows.
-    name : str
-        Of the column, for errors.
-    missing : bool
-        None, NaN and NaT have the code MISSING; otherwise there are none.
+    `column` (n,) is as `as_samples` or `as_table` return it, and `require_categories` allows;
+    errors say its `name`. With `missing`, None, NaN and NaT have the code MISSING; otherwise there
+    are none.
     """
     codes = np.full(len(column), MISSING, np.intp)
     known = _known(column) if missing else np.ones(len(column), bool)

@@ -20,16 +20,9 @@ _WORTH = 32  # entries for a value of the sums of a part, which take a thirtieth
 class ClassCounts(NamedTuple):
     """Weighted sums over the rows of each class.
 
-    Attributes
-    ----------
-    classes : (c,)
-        Sorted.
-    weights : (c,) float64
-        Weight of all rows of a class.
-    sums : (c, d) float64
-        Of counts, or of the rows where a feature is 1.
-    known : (c, d) float64
-        Weight of the rows where a feature is not missing; (c, 0) for counts, which are all there.
+    `classes` (c,) are sorted, with the weights of all their rows, float64 (c,). `sums`, float64 (c,
+    d), are of counts, or of the rows where a feature is 1; `known`, float64 (c, d), is the weight
+    of the rows where a feature is not missing; (c, 0) for counts, which are all there.
     """
 
     classes: np.ndarray
@@ -56,17 +49,10 @@ def class_counts(
 ) -> np.ndarray | None:
     """Return the sums of rows of each class, (n_classes, d) float64, None if a row is refused.
 
-    Parameters
-    ----------
-    X : (n, d) array, or CSR as `is_plain_csr` has it
-    codes : (n,) intp
-        Classes of the rows.
-    weights : (n,) float64 or None
-    kind : {"sum", "above", "binary"}
-        Add the values, which are at least 0; count those above `threshold`; or add values that
-        are 0 or 1.
-    checked : bool
-        False refuses values that are too large for the ordinary checks.
+    `X` (n, d) is dense, or CSR as `is_plain_csr` has it; `codes`, intp (n,), are the classes of its
+    rows. By `kind`, "sum" adds the values, which are at least 0; "above" counts those above
+    `threshold`; "binary" adds values that are 0 or 1. If not `checked`, values that are too large
+    for the ordinary checks are refused.
     """
     n, d = X.shape
     weights = np.empty(0) if weights is None else weights

@@ -15,11 +15,7 @@ _SAFE_POWER = 128  # squares of numbers between 2^-128 and 2^128 stay in range
 class MomentUnits(NamedTuple):
     """Units of moments, those of ``2^-power (x - origin)``.
 
-    Attributes
-    ----------
-    origin : (d,) float64
-        Point near the first rows.
-    power : (d,) int64
+    `origin`, float64 (d,), is a point near the first rows; `power` is int64 (d,).
     """
 
     origin: np.ndarray
@@ -31,17 +27,10 @@ class MomentUnits(NamedTuple):
 class ClassMoments(NamedTuple):
     """Moments of the rows of each class, of ``2^-power (x - origin)``.
 
-    Attributes
-    ----------
-    classes : (c,)
-        Sorted.
-    weights : (c,) float64
-        Weight of all rows of a class.
-    known, means, scatters : (c, d) float64
-        Weight, mean and sum of squared deviations from it, of the values that are not missing;
-        zeros where all are.
-    power : (d,) int64, or 0
-        Of the unit of each column.
+    `classes` (c,) are sorted, with the weights of all their rows, float64 (c,). `known`, `means`
+    and `scatters`, float64 (c, d), are weight, mean and sum of squared deviations from it, of the
+    values that are not missing; zeros where all are. `power`, int64 (d,) or 0, is of the unit of
+    each column.
     """
 
     classes: np.ndarray

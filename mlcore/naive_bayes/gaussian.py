@@ -25,12 +25,8 @@ _VALUES = 1 << 16  # terms of a block of scores, which stay in the cache
 class NormalDensities(NamedTuple):
     """Normal distributions of the features in each class, in the units of the moments.
 
-    Attributes
-    ----------
-    means, variances : (c, d) float64
-        Variances are 1 where a feature does not vary.
-    varies : (d,) bool
-        False for features that are constant in all rows, and left out.
+    `means` and `variances` are float64 (c, d), variances 1 where a feature does not vary; `varies`
+    (d,) is False for features that are constant in all rows, and left out.
     """
 
     means: np.ndarray

@@ -36,15 +36,8 @@ class Likelihood(NamedTuple):
 class Settings(NamedTuple):
     """Checked parameters; those that a model has not are None.
 
-    Attributes
-    ----------
-    prior : (c,) float64 or None
-        Probabilities of the classes that the user gives.
-    fit_prior : bool
-    alpha : float or (d,) float64
-    var_smoothing : float
-    reserves_unseen : bool
-        True if each feature has a category for those that the fit does not see.
+    `prior` (c,) has the probabilities of the classes that the user gives; `alpha` may be (d,);
+    `reserves_unseen` says that each feature has a category for those that the fit does not see.
     """
 
     prior: np.ndarray | None

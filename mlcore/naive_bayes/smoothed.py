@@ -13,14 +13,8 @@ from mlcore.checks.stored import stored
 class Smoothed(NamedTuple):
     """Logarithms of probabilities ``(count + alpha) / (total + size alpha)``.
 
-    Attributes
-    ----------
-    logs : array
-        -inf for a probability of 0.
-    finite : array
-        The same, and for a probability of 0 its limit for small alpha less ln alpha, ``-ln total``.
-    never : array of float64, or None
-        1 for probabilities of 0; None if there are none.
+    `logs` has -inf for a probability of 0, `finite` its limit for small alpha less ln alpha there,
+    ``-ln total``. `never`, float64, is 1 for probabilities of 0; None if there are none.
     """
 
     logs: np.ndarray

@@ -17,12 +17,8 @@ _TILE = 128  # rows and columns: the transpose is read across cache lines
 class EdgeSums(NamedTuple):
     """Weighted sums of edges by cluster; each edge counts at both of its ends.
 
-    Attributes
-    ----------
-    inside, across : ndarray of shape (n_clusters,)
-        Sums of K over pairs of samples in the cluster, and over pairs with one sample in it.
-    sizes : ndarray of shape (n_clusters,)
-        Total weight of the samples.
+    `inside` and `across` (n_clusters,) sum K over pairs of samples in the cluster, and over pairs
+    with one sample in it; `sizes` (n_clusters,) are the total weights of the samples.
     """
 
     inside: np.ndarray

@@ -12,17 +12,9 @@ _OPERATIONS_OF_AN_EDGE = 4  # seen, about
 def minimum_st_cut(W, source: int, sink: int) -> tuple[float, np.ndarray]:
     """Return the value of a maximum flow, and the sides of a minimum cut.
 
-    Parameters
-    ----------
-    W : float64 array (n, n), C-contiguous, or CSR
-        Capacities: symmetric, not negative, without a diagonal. Overwritten.
-    source, sink : int
-
-    Returns
-    -------
-    flow : float
-    labels : int32 array (n,)
-        0 for the source's side; 1 for the sink's, from which more flow could reach the sink.
+    `W`, float64 (n, n), C-contiguous, or CSR, has the capacities: symmetric, not negative, without
+    a diagonal; it is overwritten. Labels, int32 (n,), are 0 on the source's side, and 1 on the
+    sink's, from which more flow could reach the sink.
     """
     n = W.shape[0]
     if sp.issparse(W):

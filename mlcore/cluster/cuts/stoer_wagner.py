@@ -14,17 +14,10 @@ from mlcore.runtime.threads import pieces
 
 
 def global_min_cut(W) -> tuple[float, np.ndarray]:
-    """Return the value of a minimum cut, and the vertices on one side of it.
+    """Return the value of a minimum cut, and the vertices on one side of it, bool (n,).
 
-    Parameters
-    ----------
-    W : float64 array (n, n), C-contiguous, or CSR
-        Weights: symmetric, not negative, without a diagonal. Overwritten.
-
-    Returns
-    -------
-    value : float
-    inside : bool array (n,)
+    `W`, float64 (n, n), C-contiguous, or CSR, has the weights: symmetric, not negative, without a
+    diagonal; it is overwritten.
     """
     graph = _SparseGraph(W) if sp.issparse(W) else _DenseGraph(W)
     degrees = graph.degrees()

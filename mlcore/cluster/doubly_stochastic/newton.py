@@ -15,15 +15,9 @@ def newton_direction(
 ) -> np.ndarray:
     """Solve a positive semi-definite system that has a solution, to a relative accuracy.
 
-    Parameters
-    ----------
-    times : callable
-        Returns the product of the matrix with a vector.
-    right : float64 (n,)
-    preconditioner : float64 (n,)
-        Diagonal of the matrix, or an approximation.
-    accuracy : float
-        Factor by which the residual falls, in the norm of the preconditioner.
+    `times` returns the product of the matrix with a vector, float64 (n,); `preconditioner` (n,) is
+    its diagonal, or an approximation. The residual falls by the factor `accuracy`, in the norm of
+    the preconditioner.
     """
     iterates = conjugate_gradients(times, right, lambda r: r / preconditioner, np.dot)
     now = next(iterates)

@@ -28,31 +28,13 @@ def as_symmetric(
     sparse: bool = True,
     overwrite: bool = False,
 ) -> "DenseSymmetric | SparseSymmetric":
-    """Check a square symmetric matrix of finite values.
+    """Check a square symmetric matrix of finite values; one checked before is returned as it is.
 
     Entries mirrored at the diagonal may differ by rounding, up to the square root of the precision;
-    those below the diagonal are used.
-
-    Parameters
-    ----------
-    K : array-like or sparse (n, n), DenseSymmetric or SparseSymmetric
-        The last two have been checked and are returned as they are.
-    owner : str
-        The function that errors name.
-    negative : bool
-        True if entries may be below 0.
-    additive : bool
-        True if entries are only added up: then each may be off by some hundred units of the
-        precision of the largest. If rows are scaled, the smallest entry may become relevant.
-    sparse : bool
-        True if K may be sparse.
-    overwrite : bool
-        True if the array itself may become the result.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For anything else; the message names an entry at fault.
+    those below the diagonal are used. `negative` allows entries below 0. `additive` says that
+    entries are only added up: then each may be off by some hundred units of the precision of the
+    largest; if rows are scaled, the smallest entry may become relevant. With `overwrite` the array
+    itself may become the result. Errors name `owner` and an entry at fault.
     """
     if isinstance(K, DenseSymmetric) or (sparse and isinstance(K, SparseSymmetric)):
         return K
@@ -88,21 +70,10 @@ def _refuse(owner, i, j, value, mirrored, negative):
 
 
 class DenseSymmetric:
-    """Dense symmetric matrix, checked.
+    """Dense symmetric matrix, checked; `sums`, float64 (n,), are its row sums.
 
-    Parameters
-    ----------
-    K : ndarray (n, n)
-    owner, negative, additive : see `as_symmetric`
-    in_place : bool
-        True if K itself becomes the result.
-
-    Attributes
-    ----------
-    n : int
-    dtype : dtype
-    sums : float64 (n,)
-        The row sums.
+    `owner`, `negative` and `additive` are those of `as_symmetric`; `in_place` lets K itself become
+    the result.
     """
 
     def __init__(

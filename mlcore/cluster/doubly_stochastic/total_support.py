@@ -14,12 +14,8 @@ def require_total_support(matrix: DenseSymmetric | SparseSymmetric, owner: str) 
     (Sinkhorn and Knopp 1967). With a positive diagonal, (i, j) lies on the permutation that swaps i
     and j; with more than half of every row positive, Hall's theorem gives one. Else a maximum
     matching is computed: with its columns moved to the diagonal, K is the matrix of a graph, and
-    the entries on no permutation are those between its strongly connected components.
-
-    Raises
-    ------
-    ValueError
-        If there is a row of zeros, or no total support; it names a row or an entry.
+    the entries on no permutation are those between its strongly connected components. The
+    ValueError names a row of zeros, or such an entry.
     """
     require_rows(matrix, owner)
     if matrix.diagonal().min() > 0.0:

@@ -41,14 +41,8 @@ class Settings(NamedTuple):
 class Statistics(NamedTuple):
     """Sums over samples by their nearest centres.
 
-    Attributes
-    ----------
-    sums : (n_clusters, n_features) float64
-        Sums of weighted samples, measured from `origin_`.
-    counts : (n_clusters,) float64
-        Sums of weights.
-    objective : float
-        Sum of weighted squared distances.
+    `sums`, float64 (n_clusters, n_features), are of weighted samples measured from `origin_`;
+    `counts`, float64 (n_clusters,), of weights; `objective` of weighted squared distances.
     """
 
     sums: np.ndarray

@@ -17,16 +17,9 @@ _BLOCK = 2**20  # differences formed at once
 def rounding_of_search(squares: float, n_features: int, dtype: np.dtype) -> float:
     """Return a bound on what rounding in the search of nearest centres adds to the objective.
 
-    ``|x - c|²`` is found from inner products, off by (d + 4) eps (|x| + |c|)²; and centres, which
-    are means, have no more squares than their samples.
-
-    Parameters
-    ----------
-    squares : float
-        The weighted sum of the squared norms of all samples.
-    n_features : int
-    dtype : dtype
-        In which the search is made.
+    ``|x - c|²`` is found from inner products in `dtype`, off by (d + 4) eps (|x| + |c|)²; and
+    centres, which are means, have no more squares than their samples, whose weighted sum is
+    `squares`.
     """
     return 4 * (n_features + 4) * _EPS_OF[dtype.itemsize] * squares
 
@@ -34,15 +27,7 @@ def rounding_of_search(squares: float, n_features: int, dtype: np.dtype) -> floa
 def warn_of_rise(trace, rounding: float, owner: str, why: str) -> None:
     """Warn if an objective that no step can raise rose by more than `rounding`.
 
-    Parameters
-    ----------
-    trace : (n_steps,) array
-    rounding : float
-        In the unit of the trace.
-    owner : str
-        Name of the model.
-    why : str
-        What rises mean.
+    `rounding` is in the unit of `trace` (n_steps,); `why` says what rises mean.
     """
     values = trace.tolist()  # few: arrays would take longer
     rises = [after - before for before, after in pairwise(values)]
@@ -58,22 +43,11 @@ def warn_of_rise(trace, rounding: float, owner: str, why: str) -> None:
 def left_by_rounding(X, weights, units, found, squares: float, n_clusters: int):
     """Return by how much exact labels, and then means, would lower the objective of `found`.
 
-    All of it, where rounding left fewer centres than `n_clusters`: they were no duplicates. 0 where
-    the bound on rounding is a small share of the objective, or where all samples are at their
-    centres: then nothing is computed.
-
-    Parameters
-    ----------
-    X : (n, d) array or CSR
-    weights : (n,) float64
-        Empty for ones.
-    units : OriginAndUnit
-    found : Clustering
-        In these units.
-    squares : float
-        The weighted sum of the squared norms of all samples, in these units.
-    n_clusters : int
-        Centres that were asked for.
+    All of it, where rounding left fewer centres than the `n_clusters` asked for: they were no
+    duplicates. 0 where the bound on rounding is a small share of the objective, or where all
+    samples are at their centres: then nothing is computed. `X` (n, d) is dense or CSR; `weights`,
+    float64 (n,), are empty for ones; `found`, and `squares`, the weighted sum of the squared norms
+    of all samples, are in `units`.
     """
     rounding = rounding_of_search(squares, X.shape[1], X.dtype)
     least = (64 * EPS) ** 2 * squares  # of samples that differ from their centres by rounding
@@ -104,16 +78,7 @@ def left_by_rounding(X, weights, units, found, squares: float, n_clusters: int):
 def warn_of_rounding(left: float, inertia: float, tol: float, owner: str) -> bool:
     """Warn, and return True, if rounding hid a step that lowers the objective by over `tol`.
 
-    Parameters
-    ----------
-    left : float
-        As `left_by_rounding` returns it.
-    inertia : float
-        In the same unit.
-    tol : float
-        Relative to `inertia`.
-    owner : str
-        Name of the model.
+    `left`, from `left_by_rounding`, is in the unit of `inertia`; `tol` is relative to it.
     """
     if left <= (max(tol, 1e-6)) * inertia:
         return False

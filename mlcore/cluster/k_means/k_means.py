@@ -25,12 +25,8 @@ from mlcore.estimator.progress import Progress
 class Step(NamedTuple):
     """The last step of a fit by `update`.
 
-    Attributes
-    ----------
-    shift : float
-        Sum of the squared movements of the centres.
-    rounding : float
-        Of the objective before the step.
+    `shift` is the sum of the squared movements of the centres, `rounding` that of the objective
+    before the step.
     """
 
     shift: float

@@ -17,12 +17,8 @@ _VALUES = 1 << 20  # of a block of rows: some megabytes
 class FarRows(NamedTuple):
     """Rows drawn by their distance from the centres.
 
-    Attributes
-    ----------
-    keys : (m,) float64
-        Ascending; of all rows the drawn ones have the smallest.
-    offsets : (m, n_features) float64
-        From the model's origin.
+    `keys`, float64 (m,), ascend, and are the smallest of all rows; `offsets`, float64 (m,
+    n_features), are from the model's origin.
     """
 
     keys: np.ndarray
@@ -32,19 +28,10 @@ class FarRows(NamedTuple):
 class DrawFarRows:
     """The task that draws rows, each next one in proportion to weight times squared distance.
 
-    A row's key is an exponential number over its weighted squared distance, and the smallest keys
-    win, so that neither the order of blocks nor the sum over all rows needs to be known.
-
-    P. Efraimidis, P. Spirakis, *Weighted random sampling with a reservoir*, Inf. Process. Lett. 97,
-    2006.
-
-    Parameters
-    ----------
-    model : KMeans
-        With the centres so far.
-    n_rows : int
-    seed : sequence of int
-    name : str
+    A row's key is an exponential number over its squared distance, weighted, from the centres that
+    the model has so far; the smallest keys win, so that neither the order of blocks nor the sum
+    over all rows needs to be known (P. Efraimidis, P. Spirakis, *Weighted random sampling with a
+    reservoir*, Inf. Process. Lett. 97, 2006). `seed` is a sequence of int.
     """
 
     def __init__(self, model: Any, n_rows: int, seed: list[int], name: str) -> None:
@@ -101,18 +88,11 @@ def start_over_blocks(model: Any, total: Callable[[Any], Any], seed: int) -> np.
     """Return offsets of centres to start from, None if the model's own do as well.
 
     After B. Bahmani, B. Moseley, A. Vattani, R. Kumar, S. Vassilvitskii, *Scalable k-means++*,
-    PVLDB 5, 2012, algorithm 2. The centres of the model, found in a sample, take the place of the
-    first rounds: each of `ROUNDS` passes adds as many rows as there are clusters, far from the
-    candidates so far. One more pass sums the rows nearest to each candidate, and the means of
-    these cells, weighted, are clustered.
-
-    Parameters
-    ----------
-    model : KMeans
-        Begun with a sample of the rows.
-    total : callable
-        Returns what a task gives for all blocks, merged.
-    seed : int
+    PVLDB 5, 2012, algorithm 2. The centres of the model, begun with a sample of the rows, take the
+    place of the first rounds: each of `ROUNDS` passes adds as many rows as there are clusters, far
+    from the candidates so far. One more pass sums the rows nearest to each candidate, and the means
+    of these cells, weighted, are clustered. `total` returns what a task gives for all blocks,
+    merged.
     """
     rough, k, name = copy.copy(model), model.n_clusters, f"{type(model).__name__}-start"
     rough.callback = None  # it need not be pickled

@@ -29,18 +29,9 @@ class Clustering(NamedTuple):
 def lloyd(assignment, centers, max_iter, tol, squares, report) -> Clustering:
     """Repeat both steps until no label changes or the centres move by `tol` or less.
 
-    Parameters
-    ----------
-    assignment : Assignment, SmallAssignment or SparseAssignment
-    centers : (k, d) array
-    max_iter : int
-        Most repetitions.
-    tol : float
-        Bound on the sum of the squared movements of the centres.
-    squares : float
-        The weighted sum of the squared norms of all samples.
-    report : callable
-        Called with step, objective and change.
+    `assignment` is an Assignment, a SmallAssignment or a SparseAssignment; `tol` bounds the sum of
+    the squared movements of the centres (k, d); `squares` is the weighted sum of the squared norms
+    of all samples; `report` is called with step, objective and change.
     """
     steps = _STEPS_OF.get(type(assignment), _steps)
     centers, trace, changed, converged = steps(assignment, centers, max_iter, tol, squares, report)

@@ -36,12 +36,8 @@ class BatchSettings(NamedTuple):
 class Course(NamedTuple):
     """The objective of the batches so far.
 
-    Attributes
-    ----------
-    smoothed, least : float
-        The smoothed objective and its least value; infinite before the first batch.
-    n_worse : int
-        Batches since then.
+    `smoothed` and its least value, `least`, are infinite before the first batch; `n_worse` counts
+    the batches since the least.
     """
 
     smoothed: float = np.inf

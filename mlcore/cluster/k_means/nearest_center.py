@@ -20,15 +20,10 @@ _MACHINE_EPS = {np.dtype(np.float32): _SINGLE_EPS, np.dtype(np.float64): _EPS}
 
 
 class PlainSearch:
-    """Search of all centres, for samples whose labels may change
-    (cluster/k_means/lloyd_plain.c).
+    """Search of all centres, for samples (n, d) whose labels may change.
 
-    Parameters
-    ----------
-    X : (n, d) array
-    n_clusters, n_chunks : int
-    several_passes : bool
-        True if there will be more than one pass: gaps are kept from one to the next.
+    The loops are in cluster/k_means/lloyd_plain.c. With `several_passes`, gaps are kept from one
+    pass to the next.
     """
 
     def __init__(self, X, n_clusters, n_chunks, several_passes):

@@ -21,15 +21,7 @@ _FEW = 2**24  # differences of one start: some milliseconds, in a single call
 def k_means_plus_plus(X, weights, units, n_clusters, rng, sampler) -> np.ndarray:
     """Return indices of up to `n_clusters` rows of X, seeds by squared distances.
 
-    Parameters
-    ----------
-    X : (n, d) array or csr_array
-    weights : (n,) float64
-        Empty for ones.
-    units : OriginAndUnit
-    n_clusters : int
-    rng : Generator or RandomState
-    sampler : RowSampler
+    `X` (n, d) is dense or CSR; `weights`, float64 (n,), are empty for ones.
     """
     if sp.issparse(X):
         costs = _SparseDistances(X, weights, units, n_candidates(n_clusters))

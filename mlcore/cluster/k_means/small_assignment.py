@@ -16,15 +16,7 @@ def half_norms(centers) -> np.ndarray:
 class SmallAssignment:
     """Assignment of few dense samples: all centres are searched, several steps in one call.
 
-    Parameters
-    ----------
-    X : (n, d) array
-    weights : (n,) float64
-        Empty for ones.
-    units : OriginAndUnit
-    n_clusters : int
-    summed : bool
-        False if only labels are wanted.
+    `weights`, float64 (n,), are empty for ones; `summed` is False if only labels are wanted.
     """
 
     def __init__(self, X, weights, units: OriginAndUnit, n_clusters: int, summed: bool = True):

@@ -14,13 +14,7 @@ _EPS = float(np.finfo(np.float64).eps)
 
 
 class SparseRows:
-    """CSR samples in units, for the compiled loops.
-
-    Attributes
-    ----------
-    norms : (n,) float64
-        Squared norms.
-    """
+    """CSR samples in units, with squared norms, float64 (n,), for the compiled loops."""
 
     def __init__(self, X, units: OriginAndUnit):
         self.X = units.place(X) if units.power else X
@@ -55,19 +49,8 @@ class SparseAssignment:
 
     The gap of a sample bounds how much nearer its centre is than any other; it shrinks as centres
     move (Hamerly, SDM 2010). Centres and sums are stored as columns, which a step of Lloyd's
-    algorithm updates in one pass.
-
-    Parameters
-    ----------
-    X : (n, d) CSR array
-    weights : (n,) float64
-        Empty for ones.
-    units : OriginAndUnit
-    n_clusters : int
-    max_iter : int
-        Most passes to expect; for one, no gaps are kept.
-    summed : bool
-        False if only labels are wanted.
+    algorithm updates in one pass. `weights`, float64 (n,), are empty for ones. `max_iter` is the
+    most passes to expect; for one, no gaps are kept. `summed` is False if only labels are wanted.
     """
 
     def __init__(

@@ -33,19 +33,11 @@ _FEW = 2**20  # values of a matrix that one call may read several times
 
 
 class Stored:
-    """Whole matrix of values; row j is for sample j as a medoid.
+    """Whole matrix of values (n, n); row j is for sample j as a medoid.
 
-    Attributes
-    ----------
-    values : (n, n) array
-    form : str
-        How a value gives a cost; see `_ext.fasterpam`.
-    norms : (n,) array
-        Squared norms, for inner products; else empty.
-    max_cost : float
-        Upper bound on the costs of samples.
-    small : bool
-        True if the samples are few enough to try swaps in one call.
+    `form` says how a value gives a cost; see `_ext.fasterpam`. `norms` (n,) are squared norms, for
+    inner products, else empty. `max_cost` is an upper bound on the costs of samples; `small` is
+    True if these are few enough to try swaps in one call.
     """
 
     def __init__(self, values, form, norms, max_cost):
@@ -135,13 +127,7 @@ def _inner_products(Z, form, norms, max_cost):
 class Dissimilarity:
     """Metric, and its power in the objective, for the samples of a fit.
 
-    Parameters
-    ----------
-    metric : str or callable
-    power : 1 or 2
-        The cost of a sample is its distance to this power.
-    owner : str
-        The model that errors name.
+    The cost of a sample is its distance to this power, 1 or 2. Errors name `owner`.
     """
 
     def __init__(self, metric, power, owner):
@@ -266,26 +252,11 @@ def given_distances(
 ) -> Any:
     """Return distances that the user gave, checked, without the rounding of how they were formed.
 
-    Values a little below 0, and those a little off 0 on the diagonal, become 0, in a copy; a little
-    is up to `rounding_of_distances` times the largest. Mirrored values may differ by as much.
-
-    Parameters
-    ----------
-    D : ndarray or CSR (n, n), or (m, n) of other samples if not `square`
-        Finite values.
-    owner : str
-        That errors name.
-    square : bool
-        True for distances between the samples themselves.
-    symmetric : bool
-        False if row i, the distances from sample i, may differ from column i.
-    in_place : bool
-        True if D itself may be corrected.
-
-    Raises
-    ------
-    ValueError
-        For anything else; the message names an entry.
+    `D` is (n, n), dense or CSR, or (m, n) of other samples if not `square`. Values a little below
+    0, and those a little off 0 on the diagonal, become 0, in a copy unless `in_place`; a little is
+    up to `rounding_of_distances` times the largest. Mirrored values may differ by as much; if not
+    `symmetric`, row i, the distances from sample i, may differ from column i. Anything else, and
+    what is not finite, is a ValueError that names `owner` and an entry.
     """
     if square and D.shape[0] != D.shape[1]:
         raise ValueError(

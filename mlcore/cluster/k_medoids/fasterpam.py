@@ -27,12 +27,8 @@ class Swaps(NamedTuple):
 class NearestMedoids:
     """Nearest and second nearest medoid of each sample, and their costs.
 
-    Parameters
-    ----------
-    rows : Stored or OnDemand
-    weights : (n,) float64
-        Empty for ones.
-    medoids : (k,) int64
+    `rows` are Stored or OnDemand; `weights`, float64 (n,), are empty for ones; `medoids` are int64
+    (k,).
     """
 
     def __init__(self, rows, weights, medoids):
@@ -132,27 +128,13 @@ class NearestMedoids:
 def swap_medoids(rows, state, order, *, tol, max_iter, report=None) -> Swaps:
     """Swap until no candidate in `order` improves the objective.
 
-    The first round tries all candidates, later ones those that may improve by now: each swap lowers
-    the change of the objective by any other candidate by at most `decrease`, a sum over samples,
-    whatever the metric. A round without a swap ends the search.
-
-    Parameters
-    ----------
-    rows : Stored or OnDemand
-    state : NearestMedoids
-        Starts from its medoids, of the samples of `rows`.
-    order : int64 array
-        Candidates.
-    tol : float
-        Swaps that lower the objective by a smaller share of it are not made.
-    max_iter : int
-        Most rounds.
-    report : callable, optional
-        Called with step, objective and change.
-
-    References
-    ----------
-    E. Schubert, P. Rousseeuw, *Fast and eager k-medoids clustering*, Information Systems 101, 2021.
+    FasterPAM (E. Schubert, P. Rousseeuw, *Fast and eager k-medoids clustering*, Information Systems
+    101, 2021), from the medoids of `state`, a NearestMedoids of the samples of `rows`. The first of
+    at most `max_iter` rounds tries all candidates, later ones those that may improve by now: each
+    swap lowers the change of the objective by any other candidate by at most `decrease`, a sum over
+    samples, whatever the metric. A round without a swap ends the search. Swaps that lower the
+    objective by a smaller share of it than `tol` are not made. `report` is called with step,
+    objective and change.
     """
     trace, share = [state.objective], max(tol, _ROUNDING)
     # Best change of the objective by each candidate when it was tried, and total `decrease` then.
@@ -200,15 +182,8 @@ def improve_on_parts(rows, medoids, order, draw) -> np.ndarray:
     """Return initial medoids, improved by swaps on ever larger parts of the samples.
 
     A part a quarter as large takes a sixteenth of the time, and leaves few swaps to the whole.
-
-    Parameters
-    ----------
-    rows : Stored or OnDemand
-    medoids : (k,) int64
-    order : int64 array
-        Candidates.
-    draw : callable
-        ``draw(m)`` returns m samples, evenly along `order` by their weights.
+    `medoids` are int64 (k,), `order` has the candidates; ``draw(m)`` returns m samples, evenly
+    along `order` by their weights.
     """
     rank = np.empty(rows.n, dtype=np.int64)
     rank[order] = np.arange(len(order))
@@ -231,8 +206,6 @@ def improve_on_parts(rows, medoids, order, draw) -> np.ndarray:
 def build(rows, weights, n_clusters, order) -> np.ndarray:
     """Return medoids chosen one by one, each the sample that lowers the objective most.
 
-    References
-    ----------
     L. Kaufman, P. Rousseeuw, *Finding groups in data*, Wiley, 1990, chapter 2: BUILD.
     """
     form, norms = _ext.FORMS[rows.form], rows.norms

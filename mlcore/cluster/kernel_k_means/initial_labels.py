@@ -12,16 +12,9 @@ _ROWS = 256
 class KernelStarts:
     """Initial labels: the nearest of seeds drawn among the samples.
 
-    Draws depend neither on the order of samples nor on repetition by weights or by copies.
-
-    Parameters
-    ----------
-    X : ndarray or csr_array (n, d), or None
-        The samples, if they are rows of numbers.
-    gram : GramRows
-    rounding : float
-        Relative rounding of kernel values; samples at distances within it are one point.
-    weights : (n,) float64
+    Draws depend neither on the order of samples nor on repetition by weights (n,) or by copies. `X`
+    (n, d) is None if the samples are no rows of numbers. `rounding` is relative, of kernel values;
+    samples at distances within it are one point.
     """
 
     def __init__(self, X, gram, rounding, weights):

@@ -14,15 +14,9 @@ _MAX_TURNOVER = 4.0  # times a cluster's mass: mass that joins and leaves before
 class Means(NamedTuple):
     """Clusters, with the masses and squared norms of their means in feature space.
 
-    Attributes
-    ----------
-    labels : (n,) int32
-    mass : (k,) float64
-        Sum of the weights of each cluster.
-    squared_norms : (k,) float64
-        Squared norms of the means; 0 where there is no mass.
-    objective : float
-        Sum of the weighted squared distances of samples from their means.
+    `labels` are int32 (n,). `mass`, float64 (k,), sums the weights of each cluster;
+    `squared_norms`, float64 (k,), are 0 where there is no mass; `objective` sums the weighted
+    squared distances of samples from their means.
     """
 
     labels: np.ndarray
@@ -35,13 +29,8 @@ class KernelAssignment:
     """Sums of kernel values over each cluster, updated as samples change clusters.
 
     An update reads a row of K for each sample that joined or left a cluster; or, if these are fewer
-    or rounding has accumulated, for each of its samples: at most one pass over K a step.
-
-    Parameters
-    ----------
-    gram : GramRows
-    weights : (n,) float64
-    n_clusters : int
+    or rounding has accumulated, for each of its samples: at most one pass over K a step. `weights`
+    are float64 (n,).
     """
 
     def __init__(self, gram, weights, n_clusters):
@@ -156,15 +145,8 @@ class Descent(NamedTuple):
 def descend(assignment, labels, max_iter, tol, report) -> Descent:
     """Assign samples to the nearest means until no label changes, or the objective stops falling.
 
-    Parameters
-    ----------
-    assignment : KernelAssignment
-    labels : (n,) int32
-    max_iter : int
-    tol : float
-        Least relative decrease of the objective in a step that goes on.
-    report : callable
-        Called with step, objective and relative decrease.
+    `labels` are int32 (n,); `tol` is the least relative decrease of the objective in a step that
+    goes on; `report` is called with step, objective and relative decrease.
     """
     means = assignment.move(labels)
     trace, converged, rose = [], False, False

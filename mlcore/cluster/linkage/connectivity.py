@@ -21,19 +21,11 @@ _OPERATIONS_OF_A_NUMBER = 4  # about, for each number read from memory
 def as_edges(connectivity: Any, X, metric, owner: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the edges of a connected graph, and the component of each sample in that given.
 
-    Parameters
-    ----------
-    connectivity : array-like or sparse (n, n), or a function of X that returns one
-        Samples i and j are neighbours where either entry is not 0; the diagonal does not count.
-    X : (n, d), or (n, n) of distances
-    metric : str or callable
-
-    Returns
-    -------
-    edges : (m, 2) int32
-        Each pair of samples once, the larger first. If the graph is not connected, edges between
-        the nearest samples of each two components are added, with a warning.
-    component : int32 (n,)
+    `X` is (n, d), or (n, n) of distances; `connectivity` (n, n), or a function of X that returns
+    it. Samples i and j are neighbours where either entry is not 0; the diagonal does not count.
+    Edges, int32 (m, 2), have each pair once, the larger sample first. If the graph is not
+    connected, edges between the nearest samples of each two components are added, with a warning.
+    Components are int32 (n,).
     """
     n, name = len(X), "connectivity"
     graph = connectivity(X) if callable(connectivity) else connectivity
@@ -153,25 +145,12 @@ def merge_along(X, edges, linkage: str, metric, owner: str, report, lengths=None
     """Merge clusters along edges until one is left, the nearest first.
 
     The distance of two clusters is the least or largest length of the edges between them, or a
-    mean, in which each of two merged clusters counts by its samples. Ward's is that of the means of
-    samples X.
-
-    Parameters
-    ----------
-    X : (n, d) float64, or (n, n) of distances
-    edges : (m, 2) int32
-        Of a connected graph.
-    report : callable
-        Called with the distances of new merges.
-    lengths : (m,), optional
-        Of the edges, instead of those by the metric; not for Ward's.
-
-    Returns
-    -------
-    merged : (n - 1, 2) int64
-        A sample of each of the two clusters, in the order of merges.
-    heights : (n - 1,) float64
-        Their distances. Ward's may fall: a merge can bring clusters closer.
+    mean, in which each of two merged clusters counts by its samples; Ward's is that of the means of
+    samples X. `X` is float64 (n, d), or (n, n) of distances; `edges`, int32 (m, 2), connect all;
+    `lengths` (m,) replace those by the metric, except Ward's. Returned are, in the order of merges,
+    a sample of each of the two clusters, int64 (n - 1, 2), and their distances, float64 (n - 1,),
+    of which Ward's may fall: a merge can bring clusters closer. `report` is called with the
+    distances of new merges.
     """
     n, m = len(X), len(edges)
     ward = linkage == "ward"

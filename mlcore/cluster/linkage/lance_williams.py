@@ -78,23 +78,10 @@ def diameter(X):
 def merge_matrix(D, method, size, name, report):
     """Merge clusters until one is left, from the matrix of their distances, which is overwritten.
 
-    Parameters
-    ----------
-    D : float64 (n, at least n)
-        As `square_matrix` makes it; squared distances if the method is one of `SQUARED`.
-    method : str
-        The linkage.
-    size, name : (n,)
-        The number of samples of each cluster, and one of them.
-    report : callable
-        Called with the distances of new merges.
-
-    Returns
-    -------
-    merged : (n - 1, 2) int64
-        A sample of each of the two clusters.
-    heights : (n - 1,) float64
-        Their distances.
+    `D`, float64 (n, at least n), is as `square_matrix` makes it, of squared distances if the method
+    is one of `SQUARED`. `size` and `name` (n,) are the number of samples of each cluster, and one
+    of them. Returned are, for each merge, a sample of each of the two clusters, int64 (n - 1, 2),
+    and their distance, float64 (n - 1,). `report` is called with the distances of new merges.
     """
     n, stride = D.shape
     D[np.arange(n), np.arange(n)] = np.inf

@@ -36,13 +36,7 @@ _SMALL, _WIDE = 1024, 32  # of at most so many samples, or more features, Ward's
 class Settings(NamedTuple):
     """Checked parameters.
 
-    Attributes
-    ----------
-    metric : str or callable
-    n_clusters : int or None
-    threshold : float or None
-        `distance_threshold`, or `scaled_distance_threshold`, whichever is given.
-    compute_distances : bool
+    `threshold` is `distance_threshold`, or `scaled_distance_threshold`, whichever is given.
     """
 
     metric: Any

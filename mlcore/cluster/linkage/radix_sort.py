@@ -9,16 +9,7 @@ from mlcore.runtime.scratch import scratch_array
 def stable_order(values: np.ndarray) -> np.ndarray:
     """Return the indices that sort `values`, equal ones in input order, in O(n) time.
 
-    One pass over the values for each of their eight bytes.
-
-    Parameters
-    ----------
-    values : (n,) float64 array
-        Without NaN.
-
-    Returns
-    -------
-    order : (n,) int64
+    One pass over the values, float64 (n,) without NaN, for each of their eight bytes.
     """
     order, scratch = np.empty(len(values), np.int64), scratch_array((2, len(values), 2), np.uint64)
     _ext.stable_order(values, scratch, order)

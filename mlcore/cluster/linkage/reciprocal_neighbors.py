@@ -20,11 +20,7 @@ _ROUNDING = 1e-14  # of the distance between centres, in units of the largest no
 class PointClusters:
     """Clusters of points, at first one for each distinct point.
 
-    Parameters
-    ----------
-    X : (n, d) float64 array
-        Of magnitude about 1.
-    method : "average", "complete" or "ward"
+    `X`, float64 (n, d), is of magnitude about 1; `method` is "average", "complete" or "ward".
     """
 
     def __init__(self, X, method):

@@ -19,22 +19,12 @@ _ROUNDING = 2.5e-7  # of a distance on the screen, in units of the largest norm 
 def spanning_tree(X, report):
     """Return the edges of a minimum spanning tree of the rows of `X`, and their lengths.
 
-    With few features by Borůvka's algorithm: each component takes its shortest edge, found on a k-d
-    tree. With more by Prim's: the sample nearest to the tree joins next. Its distances are first
-    bounded from below on a screen, a projection to few coordinates in single precision, with an
-    allowance for rounding; only those that may be shorter than the best so far are computed.
-
-    Parameters
-    ----------
-    X : (n, d) float64 array
-        Of magnitude about 1.
-    report : callable
-        Called with the lengths of new edges.
-
-    Returns
-    -------
-    edges : (n - 1, 2) int64
-    lengths : (n - 1,) float64
+    Edges are int64 (n - 1, 2), for X float64 (n, d) of magnitude about 1; `report` is called with
+    the lengths of new ones. With few features by Borůvka's algorithm: each component takes its
+    shortest edge, found on a k-d tree. With more by Prim's: the sample nearest to the tree joins
+    next. Its distances are first bounded from below on a screen, a projection to few coordinates in
+    single precision, with an allowance for rounding; only those that may be shorter than the best
+    so far are computed.
     """
     n, d = X.shape
     if d <= _FEW and n >= _SAMPLES[0] * _SAMPLES[1] ** d:

@@ -21,11 +21,8 @@ def check_distances(
 ) -> tuple[np.ndarray, str | Callable]:
     """Return checked samples, or distances where `metric` is "precomputed", and the metric.
 
-    Raises
-    ------
-    ValueError, TypeError
-        As for samples; for an unknown metric; for distances that are not square, negative, or not
-        0 from a sample to itself.
+    Refused are an unknown metric, and distances that are not square, negative, or not 0 from a
+    sample to itself.
     """
     metric = as_metric(metric, owner, PLAIN)
     X = as_samples(X, owner=owner)
@@ -39,26 +36,11 @@ def distance_sums(
 ) -> Iterator[tuple[slice, np.ndarray]]:
     """Yield places in `order`, and sums of distances from these samples to each group.
 
-    Parameters
-    ----------
-    X : ndarray (n, d), or distances (n, n) with metric "precomputed"
-    metric : str or callable
-        As `check_distances` returns it.
-    order : int64 array (m,)
-        The samples to sum over, group by group.
-    starts : int64 array (k + 1,)
-        The start of each group in `order`, and the end. No group is empty.
-    weights : float64 array (m,), optional
-        Of the samples of `order`; ones by default.
-    squared : bool
-        Sum squares of distances instead.
-    single : bool
-        Form products in single precision where that is accurate enough for sums in it.
-
-    Yields
-    ------
-    places : slice of `order`
-    sums : float64 array (len(places), k)
+    `X` is (n, d), or distances (n, n); `metric` as `check_distances` returns it. `order`, int64
+    (m,), has the samples to sum over, group by group, with `weights` (m,); `starts`, int64 (k +
+    1,), the start of each group in it, and the end; no group is empty. Sums are float64 (places,
+    k), with `squared` of squares; with `single`, products are formed in single precision where that
+    is accurate enough for sums in it.
     """
     weights = np.ones(len(order)) if weights is None else weights
     if metric == "euclidean" or (metric == "sqeuclidean" and not squared):

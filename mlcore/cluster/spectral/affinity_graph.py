@@ -22,17 +22,10 @@ NORMALIZATIONS = "normalized_cut", "ratio_cut", "doubly_stochastic", "frobenius"
 class Graph(NamedTuple):
     """A normalised affinity matrix S with its known eigenvectors and components.
 
-    Attributes
-    ----------
-    matrix : Scaled
-        S; for a ratio cut ``I + (S - I) / unit``.
-    mass : float64 (n,)
-        ``sqrt(mass)`` is an eigenvector of S, of its largest eigenvalue 1; also with zeros outside
-        one connected component.
-    component : int (n,)
-        The connected component of each sample, numbered from 0.
-    unit : float
-        For a ratio cut, a bound on the range of the eigenvalues of ``S - I``, which is K - D.
+    `matrix` is S; for a ratio cut ``I + (S - I) / unit``, where `unit` bounds the range of the
+    eigenvalues of ``S - I``, which is K - D. ``sqrt(mass)``, float64 (n,), is an eigenvector of S,
+    of its largest eigenvalue 1; also with zeros outside one connected component. `component`, int
+    (n,), numbers these from 0.
     """
 
     matrix: Scaled
@@ -158,14 +151,9 @@ class AffinityClusterer(Clusterer, Model):
     def _graph(self, affinity, drawn=None, explicit=False):
         """Return the normalised graph, and initial vectors for the search of its eigenvectors.
 
-        Parameters
-        ----------
-        affinity : as `_affinity` returns it
-        drawn : float64 (n, m), optional
-            Random vectors. The pass over the matrix that gives the degrees of a normalized cut
-            also multiplies these, which is the first step of the search.
-        explicit : bool
-            True to form the entries of the normalised matrix; else it is kept as factors.
+        The pass over the matrix that gives the degrees of a normalized cut also multiplies `drawn`,
+        random vectors (n, m), which is the first step of the search. With `explicit` the entries of
+        the normalised matrix are formed; else it is kept as factors.
         """
         cut = self.normalization == "normalized_cut"
         scale, shift, unit = None, None, 1.0
@@ -229,18 +217,9 @@ def _unit_of(degrees, diagonal) -> float:
 def components(K) -> np.ndarray:
     """Return the connected component of each sample, in the graph of the non-zeros of K.
 
-    Parameters
-    ----------
-    K : symmetric (n, n), dense or CSR
-
-    Returns
-    -------
-    component : int (n,)
-        Numbered in the order of their first samples.
-
-    Notes
-    -----
-    A dense matrix is read row by row until all samples are reached: where no entry is 0, one row.
+    `K` (n, n) is symmetric, dense or CSR. Components, int (n,), are numbered in the order of their
+    first samples. A dense matrix is read row by row until all samples are reached: where no entry
+    is 0, one row.
     """
     n = K.shape[0]
     if sp.issparse(K):

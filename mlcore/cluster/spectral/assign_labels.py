@@ -22,18 +22,8 @@ def embedded(graph, vectors, how) -> np.ndarray:
 def assigned(graph, vectors, embedding, k, how, n_init, rng) -> tuple[np.ndarray, float]:
     """Return labels (n,) int32 from leading eigenvectors, and their trace(G' S G).
 
-    Parameters
-    ----------
-    graph : Graph
-    vectors : (n, m)
-        As many as clusters, for "discretize" and "cluster_qr".
-    embedding : (n, m)
-        From `embedded`.
-    k : int
-    how : one of `ASSIGNMENTS`
-    n_init : int
-        Starts of k-means.
-    rng : Generator
+    `vectors` (n, m) are as many as clusters, for "discretize" and "cluster_qr"; `embedding` (n, m)
+    is from `embedded`; `how` is one of `ASSIGNMENTS`; `n_init` counts starts of k-means.
     """
     if graph.n_components >= k:
         labels = graph.component_groups(k)
@@ -52,18 +42,8 @@ def discretized(rows, rng) -> np.ndarray:
     """Return labels, int32: the largest coordinate of each row after the best rotation.
 
     Labels and rotation are optimised in turn until ``trace(L' rows rotation)``, with the labels as
-    an indicator matrix L, no longer grows.
-
-    Parameters
-    ----------
-    rows : (n, k)
-        Of unit length.
-    rng : Generator
-        Draws the first row of the first rotation.
-
-    References
-    ----------
-    S. Yu, J. Shi, *Multiclass spectral clustering*, ICCV 2003.
+    an indicator matrix L, no longer grows (S. Yu, J. Shi, *Multiclass spectral clustering*, ICCV
+    2003). `rows` (n, k) are of unit length; `rng` draws the first row of the first rotation.
     """
     n, k = rows.shape
     with single_threaded_blas():
@@ -89,12 +69,8 @@ def by_pivots(rows) -> np.ndarray:
     """Return labels, int32: the largest coordinate of each row along axes that k rows define.
 
     The first k pivots of a QR decomposition stand for the clusters; the axes are the orthonormal
-    vectors closest to them. Nothing is drawn at random.
-
-    References
-    ----------
-    A. Damle, V. Minden, L. Ying, *Simple, direct and efficient multi-way spectral clustering*,
-    Information and Inference 8, 2019.
+    vectors closest to them. Nothing is drawn at random (A. Damle, V. Minden, L. Ying, *Simple,
+    direct and efficient multi-way spectral clustering*, Information and Inference 8, 2019).
     """
     k = rows.shape[1]
     with single_threaded_blas():

@@ -23,14 +23,8 @@ class Neighbors(NamedTuple):
 def nearest_neighbors(X, k: int) -> Neighbors:
     """Return the `k` nearest other samples by Euclidean distance.
 
-    Parameters
-    ----------
-    X : ndarray or CSR (n, d)
-    k : int, at least 1 and below n
-
-    Notes
-    -----
-    About O(n k log n) time where features are few, else O(n² d) time and blocks of some megabytes.
+    `X` (n, d) is dense or CSR, and k below n. About O(n k log n) time where features are few, else
+    O(n² d) time and blocks of some megabytes.
     """
     n = X.shape[0]
     if sp.issparse(X) or X.shape[1] > _TREE_FEATURES:

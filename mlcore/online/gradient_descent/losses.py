@@ -9,20 +9,11 @@ from scipy.special import expit, xlogy
 class Loss(NamedTuple):
     """A loss l(z, y), convex in z; functions of arrays.
 
-    Attributes
-    ----------
-    value, derivative : callable
-        Of z and y; a subgradient where there is a corner.
-    conjugate : callable
-        The largest a z - l(z, y) over z, of a and y, for derivatives a.
-    smoothed : callable
-        Of z, y and mu: the derivative of a loss nearby, itself a derivative of l somewhere; it
-        changes by at most `curvature` / mu times the change of z.
-    curvature : float
-    corners : bool
-        False if `smoothed` is the derivative whatever mu, and changes by at most `curvature`.
-    labels : bool
-        True if y is -1 or 1.
+    `value` and `derivative`, of z and y, give a subgradient where there is a corner. `conjugate`,
+    of a and y, is the largest a z - l(z, y) over z, for derivatives a. `smoothed`, of z, y and mu,
+    is the derivative of a loss nearby, itself a derivative of l somewhere; it changes by at most
+    `curvature` / mu times the change of z. If not `corners`, it is the derivative whatever mu, and
+    changes by at most `curvature`. With `labels`, y is -1 or 1.
     """
 
     value: object

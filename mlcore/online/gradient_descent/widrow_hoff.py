@@ -27,14 +27,8 @@ class Settings(NamedTuple):
 class Rounds(NamedTuple):
     """State of the rounds beside the coefficients, for later rounds and for bounds on earlier ones.
 
-    Attributes
-    ----------
-    squares : (n_targets,)
-        Sums of the squared norms of the gradients.
-    intercept : bool
-        True if the rounds change the intercept.
-    several : bool
-        True if targets have an axis of their own, False if they are numbers.
+    `squares` (n_targets,) sum the squared norms of the gradients; `intercept` is True if the rounds
+    change the intercept, `several` if targets have an axis of their own, not if they are numbers.
     """
 
     squares: np.ndarray
