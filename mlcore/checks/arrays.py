@@ -20,12 +20,8 @@ _EXACT = 2**53  # integers up to it have a float64 of their own
 def plain_array(values: Any, name: str) -> np.ndarray:
     """Return `values` as a NumPy array of any type and shape.
 
-    Raises
-    ------
-    TypeError
-        For sparse matrices, generators, None and other single objects, arrays of other libraries.
-    ValueError
-        For ragged nesting and arrays with masked values.
+    TypeError for sparse matrices, generators, None and other single objects, arrays of other
+    libraries; ValueError for ragged nesting and arrays with masked values.
     """
     if sp.issparse(values):
         raise TypeError(f"{name} is sparse ({type(values).__name__}), but must be a dense array.")
@@ -101,15 +97,9 @@ def column_label(j: int, table: Any = None, name: str = "X") -> str:
 def real_array(values: Any, name: str, *, missing: bool = False) -> np.ndarray:
     """Return `values` as an array of bool, integer or float type, objects converted to float64.
 
-    With `missing`, None, NA and NaT among objects are NaN.
-
-    Raises
-    ------
-    TypeError
-        As `plain_array`; and for strings, dates, records and objects that are no numbers.
-    ValueError
-        As `plain_array`; for complex numbers; for None, NA and NaT; and for integers that no
-        float64 can hold.
+    With `missing`, None, NA and NaT among objects are NaN. Raises as `plain_array`; TypeError for
+    strings, dates, records and objects that are no numbers; ValueError for complex numbers, None,
+    NA and NaT, and integers that no float64 can hold.
     """
     array = plain_array(values, name)
     if array.dtype.kind == "c":
@@ -124,15 +114,9 @@ def real_array(values: Any, name: str, *, missing: bool = False) -> np.ndarray:
 
 
 def require_exact(table: np.ndarray, X: Any, columns: Any) -> None:
-    """Refuse integers that float64 cannot tell from others, in columns that are categories.
+    """Refuse integers that float64 cannot tell from others, in `columns` that are categories.
 
-    Parameters
-    ----------
-    table : (n, d) float32, float64 or object
-        `X` after the checks.
-    X : array-like
-        What the user gave.
-    columns : sequence of int
+    `table` (n, d), float32, float64 or object, is what the checks made of `X`, which the user gave.
     """
     if table.dtype.kind == "f":
         flat = np.ascontiguousarray(table).reshape(-1)
@@ -182,19 +166,15 @@ def as_floats(array: np.ndarray, dtype: np.dtype | type) -> np.ndarray:
 def require_finite(
     array: np.ndarray, name: str, owner: str, original: np.ndarray | None = None, table: Any = None
 ) -> None:
-    """Refuse NaN, infinity, and rows whose squared norms come near overflow.
+    """Refuse NaN, infinity, and rows whose squared norms come near overflow, with ValueError.
+
+    `array` is float32 or float64, C-contiguous, of one or two dimensions. `original` is the array
+    before conversion, to tell infinity from a value that overflowed; `table` is what the user gave,
+    which may know the columns by name.
 
     The limit, a quarter of the largest float, keeps every squared distance of two rows finite. The
     sum of all squares is nearly always below it, so this costs one pass over memory. BLAS does not
     compute the sum, as its waiting threads would slow down our own.
-
-    Parameters
-    ----------
-    array : ndarray of float32 or float64, C-contiguous, one- or two-dimensional
-    original : ndarray, optional
-        The array before conversion, to tell infinity from a value that overflowed.
-    table : optional
-        What the user gave, which may know the columns by name.
     """
     limit = np.finfo(array.dtype).max / 4
     if _ext.sum_of_squares(array.reshape(-1)) <= limit:
@@ -291,10 +271,7 @@ def _type_name(values):
 def column_names(X: Any) -> np.ndarray | None:
     """Return the column names of a data frame or table as an object array, None if it has none.
 
-    Raises
-    ------
-    TypeError
-        If some of the names are strings and others are not.
+    TypeError if some of the names are strings and others are not.
     """
     columns = getattr(X, "column_names", None)
     if not isinstance(columns, list):  # the names of pyarrow tables, whose `columns` are values
@@ -321,12 +298,8 @@ def column_names(X: Any) -> np.ndarray | None:
 def check_column_names(names: np.ndarray | None, seen: np.ndarray | None, owner: str) -> None:
     """Compare the column names of new data with those `seen` in fit.
 
-    Names on one side only are a warning.
-
-    Raises
-    ------
-    ValueError
-        If both have names and these differ, or their order does.
+    Names on one side only are a warning; ValueError if both have names and these, or their order,
+    differ.
     """
     if names is None and seen is None:
         return

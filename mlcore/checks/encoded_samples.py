@@ -10,17 +10,11 @@ import numpy as np
 class EncodedSamples(ABC):
     """A list of samples, checked and encoded, of which models take parts by their rows.
 
-    Files hold what `__getstate__` returns, a dict of arrays and plain values; `__setstate__` checks
-    it, as it may come from a damaged file.
-
-    Attributes
-    ----------
-    offsets : int64 (n_all + 1,)
-        Where each sample of the list that was encoded begins, and the last ends.
-    chosen : int64 (n,)
-        The samples of that list that this part has.
-    known : dict
-        What has been computed of all samples of that list, shared by its parts.
+    Sample i of the list that was encoded lies between `offsets` i and i + 1, int64 (n_all + 1,);
+    `chosen`, int64 (n,), are the samples of that list that this part has, and `known` is what has
+    been computed of all samples of the list, shared by its parts. Files hold what `__getstate__`
+    returns, a dict of arrays and plain values; `__setstate__` checks it, as it may come from a
+    damaged file.
     """
 
     offsets: np.ndarray

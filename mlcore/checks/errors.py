@@ -48,11 +48,7 @@ def _rebuild(args):
 def warn(category_name: str, message: str) -> None:
     """Issue a warning that points at the first caller outside mlcore.
 
-    Parameters
-    ----------
-    category_name : str
-        "ConvergenceWarning", "DataConversionWarning", or the name of a builtin warning.
-    message : str
+    The category is "ConvergenceWarning", "DataConversionWarning", or the name of a builtin warning.
     """
     category = peer_class(category_name) if category_name in _OWN else _BUILTIN[category_name]
     level, frame = 2, sys._getframe(1)

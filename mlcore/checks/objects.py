@@ -10,15 +10,9 @@ from scipy import sparse as sp
 def as_objects(X: Any) -> np.ndarray | None:
     """Return samples that are not numbers as a column of objects, None if X is a matrix.
 
-    Parameters
-    ----------
-    X : list, tuple, one-dimensional array or series
-        Of strings, or other objects that are neither numbers nor None, such as lists of different
-        lengths.
-
-    Returns
-    -------
-    column : ndarray of shape (n_samples, 1) and type object, or None
+    The column is (n_samples, 1). The samples are a list, tuple, one-dimensional array or series of
+    strings, or of other objects that are neither numbers nor None, such as lists of different
+    lengths.
     """
     if sp.issparse(X) or isinstance(X, str | bytes | dict | set):
         return None

@@ -34,12 +34,8 @@ def as_real(
 ) -> float:
     """Return `value` as a float inside the given range.
 
-    Raises
-    ------
-    TypeError
-        If `value` is not a real number; bool counts as none.
-    ValueError
-        If it is NaN, out of range, or infinite without `allow_inf`.
+    TypeError if it is not a real number (bool counts as none); ValueError if it is NaN, out of
+    range, or infinite without `allow_inf`.
     """
     limits = above, at_least, below, at_most
     kind = "a number" if allow_inf else "a finite number"
@@ -76,19 +72,8 @@ def as_integer(
 ) -> int:
     """Return `value` as an int inside the given range.
 
-    Parameters
-    ----------
-    whole_floats : bool
-        Take 3.0 for 3.
-    any_size : bool
-        Take integers above 2**63 - 1.
-
-    Raises
-    ------
-    TypeError
-        If `value` is not an integer; bool counts as none.
-    ValueError
-        If it is out of range.
+    `whole_floats` takes 3.0 for 3, and `any_size` integers above 2**63 - 1. TypeError if `value` is
+    not an integer (bool counts as none); ValueError if it is out of range.
     """
     allowed = ("an integer", None, at_least, None, at_most)
     if isinstance(value, (bool, np.bool_)) or not (
@@ -112,16 +97,10 @@ def as_choice(
     owner: str = "",
     wrong_type: type[Exception] = TypeError,
 ) -> Any:
-    """Return `value` if it is one of `choices`; the error lists them.
+    """Return `value` if it is one of `choices`: strings, numbers or None, but no bools.
 
-    Choices are strings, numbers or None, but no bools.
-
-    Raises
-    ------
-    TypeError
-        If `value` is of another type than every choice.
-    ValueError
-        If it is none of the choices.
+    TypeError if it is of another type than every choice, ValueError if it is none of them; the
+    error lists them.
     """
     choices = tuple(choices)
     for choice in choices:
@@ -148,16 +127,9 @@ def as_random_state(
 ) -> np.random.Generator:
     """Return a generator of random numbers.
 
-    Parameters
-    ----------
-    seed : None, int, numpy.random.Generator, SeedSequence, BitGenerator or RandomState
-        None is fresh entropy; an int gives the same numbers every time; a Generator is returned as
-        it is; a RandomState draws a seed, which advances it.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For anything else, and for a negative int.
+    None is fresh entropy; an int, SeedSequence or BitGenerator seeds one, and an int gives the same
+    numbers every time; a Generator is returned as it is; a RandomState draws a seed, which advances
+    it. TypeError or ValueError for anything else, and for a negative int.
     """
     require_random_state(seed, name, owner=owner)
     if isinstance(seed, np.random.Generator):

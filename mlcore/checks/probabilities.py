@@ -10,22 +10,8 @@ from mlcore.checks.arrays import as_floats, real_array, require_finite
 def as_priors(values: Any, name: str, owner: str) -> np.ndarray:
     """Return probabilities of classes, (n_classes,) float64, of any positive sum.
 
-    Parameters
-    ----------
-    values : array-like of shape (n_classes,)
-    name, owner : str
-        Parameter and model to name in errors.
-
-    Raises
-    ------
-    ValueError
-        For other shapes, NaN, infinity, negative numbers, and if all are 0.
-
-    Examples
-    --------
-    >>> from mlcore.checks.probabilities import as_priors
-    >>> as_priors([1, 3], "priors", "QuadraticDiscriminantAnalysis")
-    array([1., 3.])
+    ValueError, which names the parameter and the `owner`, for other shapes, NaN, infinity, negative
+    numbers, and if all are 0.
     """
     priors = as_floats(real_array(values, name), np.float64)
     if priors.ndim != 1:

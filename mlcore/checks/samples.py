@@ -20,50 +20,19 @@ def as_samples(
     check_finite: bool = True,
     table: Any = None,
 ) -> np.ndarray | sp.csr_array:
-    """Return `X` as an array, or sparse array, that compiled code can rely on.
+    """Return `X` as a C-contiguous (n_samples, n_features) array, or csr_array, for compiled code.
 
-    float32 stays float32, float64 stays float64, every other real type becomes float64. No copy
-    is made without need, and `X` itself never changes. Time O(n d), one pass over memory.
+    float32 stays float32, float64 stays float64, every other real type becomes float64; `like`, a
+    dtype or array, converts to its precision, usually that of the fit. Sparse input, taken with
+    `accept_sparse` only, becomes CSR with sorted indices and no duplicates. No copy is made without
+    need, and `X` itself never changes. Time O(n d), one pass over memory. Without `check_finite`
+    the caller checks the values; `table` is what the user gave, if X is no longer it: it may know
+    the columns by name.
 
-    Parameters
-    ----------
-    X : array-like, data frame or SciPy sparse array of shape (n_samples, n_features)
-    owner : str
-        Model or function to name in errors.
-    name : str
-        Argument to name in errors.
-    accept_sparse : bool
-        Take sparse input, which becomes CSR with sorted indices and no duplicates.
-    like : dtype or array, optional
-        Convert to this precision, usually that of the fit.
-    min_samples : int
-        The least number of rows.
-    check_finite : bool
-        Check the values; False if the caller does.
-    table : optional
-        What the user gave, if X is no longer it: it may know the columns by name.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_features), C-contiguous, or csr_array
-
-    Raises
-    ------
-    TypeError
-        For strings, dates, records, objects that are no numbers, generators, None, and sparse
-        input where it is not taken.
-    ValueError
-        For complex numbers, NaN, infinity, values whose squares overflow, wrong shapes, too few
-        rows, ragged nesting and corrupt sparse structure.
-    MemoryError
-        If a needed copy does not fit.
-
-    Examples
-    --------
-    >>> from mlcore.checks import as_samples
-    >>> as_samples([[1, 2], [3, 4]])
-    array([[1., 2.],
-           [3., 4.]])
+    TypeError for strings, dates, records, objects that are no numbers, generators, None, and sparse
+    input where it is not taken. ValueError for complex numbers, NaN, infinity, values whose squares
+    overflow, wrong shapes, fewer than `min_samples` rows, ragged nesting and corrupt sparse
+    structure. MemoryError if a needed copy does not fit.
     """
     dtype = None if like is None else _precision(like)
     if sp.issparse(X):

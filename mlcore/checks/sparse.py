@@ -20,15 +20,10 @@ def as_canonical_csr(
     """Return data in any of SciPy's formats as CSR with sorted column indices and no duplicates.
 
     Duplicate entries are summed, explicit zeros stay. `X` never changes; arrays are shared with it
-    where they need no change. Time O(nnz), plus sorting where rows are unsorted.
-
-    Raises
-    ------
-    TypeError
-        For data that are no numbers.
-    ValueError
-        For complex numbers; indices or indptr out of range, decreasing, or of the wrong length;
-        if `check_finite`, NaN, infinity, and rows whose squared norms come near overflow.
+    where they need no change. Time O(nnz), plus sorting where rows are unsorted. TypeError for data
+    that are no numbers; ValueError for complex numbers; indices or indptr out of range, decreasing,
+    or of the wrong length; if `check_finite`, NaN, infinity, and rows whose squared norms come near
+    overflow.
     """
     if X.ndim != 2:
         raise ValueError(

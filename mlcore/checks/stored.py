@@ -10,31 +10,15 @@ _Class = TypeVar("_Class", bound=type)
 def stored(*, version: int) -> Callable[[_Class], _Class]:
     """Return a decorator that lets files hold the objects of a class, by its name and version.
 
-    The class has a table `_stored` with a line for each field, described in
-    `mlcore.estimator.persistence.declared`. Dimensions have the names of the model that holds the
-    object, in whose table the class itself is the line. A file is read without a call of the
-    constructor; what no line can say, `_check_loaded` of the class checks.
+    The class has a table with a line for each field, as in ``_stored = {"origin": "float64 f"}``,
+    described in `mlcore.estimator.persistence.declared`. Dimensions have the names of the model
+    that holds the object, in whose table the class itself is the line. A file is read without a
+    call of the constructor; what no line can say, `_check_loaded` of the class checks.
 
-    Parameters
-    ----------
-    version : int
-        1, and 1 more whenever a release changes the fields. From 2 on the class has a class method
-        ``_from_version(version, fields)``, which returns the fields of an older one by name as they
-        are now. It sees values that nobody has checked.
-
-    Raises
-    ------
-    TypeError
-        If the class is of another kind, or its table does not have exactly its fields.
-
-    Examples
-    --------
-    >>> from typing import NamedTuple
-    >>> @stored(version=1)
-    ... class Units(NamedTuple):
-    ...     origin: "np.ndarray"
-    ...     power: int
-    ...     _stored = {"origin": "float64 f", "power": "int"}
+    `version` is 1, and 1 more whenever a release changes the fields. From 2 on the class has a
+    class method ``_from_version(version, fields)``, which returns the fields of an older one by
+    name as they are now; it sees values that nobody has checked. TypeError if the class is of
+    another kind, or its table does not have exactly its fields.
     """
 
     def register(cls: _Class) -> _Class:
@@ -70,23 +54,9 @@ def declared(cls: type) -> dict[str, Any]:
 
 
 def restored(cls: type, fields: dict[str, Any]) -> Any:
-    """Return an object of these fields, made without a call of the constructor.
+    """Return an object of `cls`, a registered class, made without a call of the constructor.
 
-    Parameters
-    ----------
-    cls : type
-        A registered class.
-    fields : dict
-        Values by name.
-
-    Returns
-    -------
-    value : cls
-
-    Raises
-    ------
-    ValueError
-        If a field is missing, or there is another.
+    `fields` are its values by name; ValueError if one is missing, or there is another.
     """
     names = list(fields_of(cls))
     if fields.keys() != set(names):

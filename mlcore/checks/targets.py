@@ -19,15 +19,9 @@ def as_targets(
     """Return regression targets, which errors call `name`, as float64 of shape (n_samples,).
 
     A column becomes a vector, with a DataConversionWarning; with `several`, columns are targets,
-    and the result is of shape (n_samples, n_targets) if `y` is.
-
-    Raises
-    ------
-    TypeError
-        For text, dates, records and other objects that are no numbers.
-    ValueError
-        For None, complex numbers, NaN, infinity, values too large to square, several columns,
-        and a length other than `n_samples`.
+    and the result is of shape (n_samples, n_targets) if `y` is. TypeError for text, dates, records
+    and other objects that are no numbers; ValueError for None, complex numbers, NaN, infinity,
+    values too large to square, several columns, and a length other than `n_samples`.
     """
     _require_given(y, owner, name)
     original = real_array(y, name)
@@ -61,37 +55,12 @@ def label_type(labels: np.ndarray) -> str:
 def as_labels(
     y: Any, n_samples: int, *, owner: str = "", min_classes: int = 1, name: str = "y"
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the sorted classes of `y`, and for each sample the index of its class.
+    """Return the sorted classes of `y`, (n_classes,), and the index of each sample's class, intp.
 
-    Parameters
-    ----------
-    y : array-like of shape (n_samples,)
-        Integers, whole floats, bools, strings, or anything else that sorts, of one type.
-    min_classes : int
-        The least number of different labels.
-    name : str
-        Argument to name in errors.
-
-    Returns
-    -------
-    classes : ndarray of shape (n_classes,)
-    codes : ndarray of intp of shape (n_samples,)
-        ``classes[codes]`` equals `y`.
-
-    Raises
-    ------
-    TypeError
-        For labels of mixed types, records, and objects that do not sort.
-    ValueError
-        For None, missing values, NaN, infinity, floats that are not whole ("continuous"), several
-        columns, a length other than `n_samples`, or too few classes.
-
-    Examples
-    --------
-    >>> from mlcore.checks import as_labels
-    >>> classes, codes = as_labels(["b", "a", "b"], 3)
-    >>> classes.tolist(), codes.tolist()
-    (['a', 'b'], [1, 0, 1])
+    ``classes[codes]`` equals `y`: integers, whole floats, bools, strings, or anything else that
+    sorts, of one type. TypeError for labels of mixed types, records, and objects that do not sort;
+    ValueError for None, missing values, NaN, infinity, floats that are not whole ("continuous"),
+    several columns, a length other than `n_samples`, or fewer than `min_classes` classes.
     """
     _require_given(y, owner, name)
     labels = plain_array(y, name)
@@ -128,15 +97,9 @@ def as_labels(
 def as_weights(sample_weight: Any, n_samples: int) -> np.ndarray:
     """Return the weights of the samples as float64 of shape (n_samples,); None is all ones.
 
-    A weight of 2 stands for two copies of a sample, 0 for its absence.
-
-    Raises
-    ------
-    TypeError
-        For text, dates and other objects that are no numbers.
-    ValueError
-        For weights that are negative, NaN, infinite, all zero, of a sum that overflows, in two
-        dimensions, or of a length other than `n_samples`.
+    A weight of 2 stands for two copies of a sample, 0 for its absence. TypeError for text, dates
+    and other objects that are no numbers; ValueError for weights that are negative, NaN, infinite,
+    all zero, of a sum that overflows, in two dimensions, or of a length other than `n_samples`.
     """
     if sample_weight is None:
         return np.ones(n_samples)
@@ -199,19 +162,10 @@ def as_class_weights(
 ) -> np.ndarray:
     """Return the weight of each class as float64 of shape (n_classes,).
 
-    Parameters
-    ----------
-    class_weight : None, "balanced" or dict
-        None is 1 for all. "balanced" gives every class the same total weight, counting
-        `sample_weight`, and keeps the grand total. A dict maps classes to weights; classes it
-        leaves out get 1.
-
-    Raises
-    ------
-    TypeError
-        If `class_weight` is of another type, or a weight is not a number.
-    ValueError
-        For another string, negative or non-finite weights, and keys that are no class.
+    None is 1 for all. "balanced" gives every class the same total weight, counting `sample_weight`,
+    and keeps the grand total. A dict maps classes to weights; classes it leaves out get 1.
+    TypeError if `class_weight` is of another type, or a weight is not a number; ValueError for
+    another string, negative or non-finite weights, and keys that are no class.
     """
     weights = np.ones(len(classes))
     if class_weight is None:

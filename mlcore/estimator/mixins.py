@@ -75,15 +75,8 @@ class Classifier:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Check the labels for a fit; samples of positive weight need at least two classes.
 
-        Returns
-        -------
-        classes : (n_classes,)
-            Sorted.
-        codes : (n_present,) intp
-            Class of each sample of positive weight.
-        weight : (n_samples,) float64
-        rows : (n_present,) intp
-            Indices of these samples.
+        Returns the sorted classes, the class of each sample of positive weight, (n_present,) intp,
+        the weights (n_samples,) float64, and the indices of the samples of positive weight, intp.
         """
         owner = type(self).__name__
         classes, codes = as_labels(y, n_samples, owner=owner, min_classes=2)

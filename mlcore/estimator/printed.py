@@ -12,27 +12,8 @@ _WIDTH = 72
 def fields_as_table(result: Any) -> str:
     """Return a named tuple, or the attributes of an object, as a table; it serves as `__repr__`.
 
-    Parameters
-    ----------
-    result : object
-        Names that begin with an underscore are left out.
-
-    Returns
-    -------
-    text : str
-        The name of the type, then a line for each field.
-
-    Examples
-    --------
-    >>> from mlcore.estimator.printed import fields_as_table
-    >>> from mlcore.online import Hedge, play
-    >>> print(fields_as_table(play(Hedge(2), None, [[1, 0], [0, 1]] * 50)))
-    Game
-      mistakes         None
-      losses           float64 of shape (100,), from 0.141506 to 0.5
-      bound            20.5183
-      comparator_loss  50
-      regret           0.0
+    The name of the type, then a line for each field, without those that begin with an underscore:
+    ``losses  float64 of shape (100,), from 0.141506 to 0.5``.
     """
     fields = result._asdict() if isinstance(result, tuple) else vars(result)
     fields = {name: value for name, value in fields.items() if not name.startswith("_")}

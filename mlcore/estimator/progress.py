@@ -157,12 +157,7 @@ class CallbackSupport:
 
 
 class _Tasks:
-    """The tasks of one fit: they begin with this object and end with `close`.
-
-    Parameters
-    ----------
-    model : Model
-    """
+    """The tasks of one fit: they begin with this object and end with `close`."""
 
     def __init__(self, model: Any) -> None:
         from sklearn.callback import CallbackSupportMixin, with_callbacks

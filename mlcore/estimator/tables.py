@@ -8,20 +8,10 @@ __all__ = ["table"]
 
 
 def table(columns: Mapping[str, Sequence[Any]], *, title: str = "", best: int | None = None) -> str:
-    """Return columns of one length as HTML, every string escaped.
+    """Return columns of one length, by their headings, as HTML, every string escaped.
 
-    Parameters
-    ----------
-    columns : dict of str to sequence
-        By their headings. Numbers that are not whole are shown to five digits.
-    title : str, optional
-        Shown above, as it is.
-    best : int, optional
-        Row shown in bold.
-
-    Returns
-    -------
-    text : str
+    Numbers that are not whole are shown to five digits; `title` is shown above, as it is, and row
+    `best` in bold.
     """
     head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
     body = ""

@@ -11,14 +11,10 @@ Product = Callable[[np.ndarray], np.ndarray]
 class Iterate:
     """Solution after some steps; the next step changes its arrays.
 
-    Attributes
-    ----------
-    x, residual : arrays like the right side
-        The approximate solution, and the right side less its product with the matrix.
-    size : float, or (k,) for several right sides
-        Inner product of the residual and the preconditioned residual.
-    length, direction, image : of the last step
-        Its length along the direction, and the product of the matrix with the direction.
+    `x` is the approximate solution and `residual` the right side less its product with the matrix,
+    both like the right side. `size`, a float or (k,) for several right sides, is the inner product
+    of the residual and the preconditioned residual. Of the last step, `length` is that along
+    `direction`, and `image` the product of the matrix with the direction.
     """
 
     __slots__ = ("direction", "image", "length", "residual", "size", "x")
@@ -33,25 +29,12 @@ def conjugate_gradients(
 ) -> Iterator[Iterate]:
     """Yield 0 and the solutions after each step, for a symmetric positive definite matrix.
 
-    The steps end after a direction on which the matrix is not positive (or not finite, for one
-    right side); that step is not taken. The caller ends them earlier.
-
-    Parameters
-    ----------
-    times : callable
-        Returns the product of the matrix with an array like `right`.
-    right : float64 (n,), (n, k), or any shape that the other arguments take
-    precondition : callable
-        Returns an approximate solution for another right side, as a new array.
-    inner : callable
-        Returns the inner product of two arrays: a float, or (k,) for the columns of both.
-    unsolved : bool (k,), optional
-        For several right sides, the columns of `right`: those that the next step changes. The
-        caller clears it where a column is solved.
-
-    References
-    ----------
-    .. [1] G. Golub, C. Van Loan, *Matrix Computations*, 4th ed., 2013, section 11.5.
+    `right` is (n,), (n, k), or any shape that the callables take: `times` multiplies by the matrix,
+    `precondition` solves approximately, into a new array, and `inner` returns a float, or (k,) for
+    columns. A direction on which the matrix is not positive (or not finite, for one right side)
+    ends the steps, before that one is taken; the caller ends them earlier. `unsolved`, bool (k,),
+    are the columns of several right sides that the next step changes; the caller clears one where
+    it is solved. Golub, Van Loan, *Matrix Computations*, 2013, 11.5.
     """
     now = Iterate()
     x, residual = now.x, now.residual = np.zeros_like(right), right.copy()
@@ -85,16 +68,9 @@ def conjugate_gradients(
 
 
 class Columns(NamedTuple):
-    """Result of `solve_columns`.
+    """Result of `solve_columns`: X is (n, k), and `n_iter` counts products with the matrix.
 
-    Attributes
-    ----------
-    X : float64 (n, k)
-    n_iter : int
-        Products with the matrix.
-    converged : bool
-    definite : bool
-        False if a direction was met on which the matrix is not positive.
+    `definite` is False if a direction was met on which the matrix is not positive.
     """
 
     X: np.ndarray
@@ -112,16 +88,9 @@ def solve_columns(
 ) -> Columns:
     """Solve A X = B, for a symmetric positive definite A, until each column is precise enough.
 
-    Parameters
-    ----------
-    times, precondition : callable
-        As for `conjugate_gradients`.
-    B : float64 (n, k)
-    is_solved : callable
-        Returns for each column whether it is solved, bool (k,), from X, the residual B - A X and a
-        lower bound of the largest eigenvalue of A.
-    max_iter : int
-        Largest number of products with A.
+    B is float64 (n, k). `times` and `precondition` are those of `conjugate_gradients`. `is_solved`
+    returns bool (k,) from X, the residual B - A X and a lower bound of the largest eigenvalue of A.
+    `max_iter` is the largest number of products with A.
     """
     unsolved, largest = np.ones(B.shape[1], bool), 0.0
     for step, now in enumerate(conjugate_gradients(times, B, precondition, _inner, unsolved)):

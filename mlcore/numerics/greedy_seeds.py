@@ -20,12 +20,7 @@ _OPERATIONS = 4  # per feature of a sample and candidate
 
 
 class Costs(Protocol):
-    """Costs of samples at their nearest seeds; the objective is their weighted sum.
-
-    Attributes
-    ----------
-    nearest : (n,)
-    """
+    """Costs of samples at their nearest seeds, (n,); the objective is their weighted sum."""
 
     nearest: np.ndarray
 
@@ -46,13 +41,8 @@ def n_candidates(n_seeds: int) -> int:
 def greedy_seeds(costs: Costs, n_seeds: int, sampler, rng) -> np.ndarray:
     """Return the indices of up to `n_seeds` samples, int64.
 
-    Parameters
-    ----------
-    costs : Costs
-    n_seeds : int
-    sampler : RowSampler
-        Draws samples in proportion to weight times cost.
-    rng : Generator or RandomState
+    `sampler`, a RowSampler, draws samples in proportion to weight times cost; `rng` is a Generator
+    or RandomState.
     """
     seeds = [costs.add_best(sampler.draw(rng.random(1)))]
     while len(seeds) < n_seeds:

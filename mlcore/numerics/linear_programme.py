@@ -31,17 +31,11 @@ _WIDE = 1000  # columns above which all rows enter the programme
 class Separation(NamedTuple):
     """Direction u with no negative product with a row of A, and with as many positive as can be.
 
-    Attributes
-    ----------
-    verdict : str
-        "none": every u without negative products has only products 0. "complete": all products are
-        positive. "quasi-complete": some are, and no u makes the others so as well.
-    direction : (n_columns,) array of float64
-        u, of largest product 1; zeros if the verdict is "none".
-    products : (n_rows,) array of float64
-        ``a_i . u``, exactly 0 for the rows whose product no u makes positive.
-    margin : float
-        Least product, positive if the verdict is "complete".
+    `verdict` is "none": every u without negative products has only products 0; "complete": all
+    products are positive; or "quasi-complete": some are, and no u makes the others so as well.
+    `direction` (n_columns,) is u, of largest product 1, or zeros for "none"; `products` (n_rows,)
+    are ``a_i . u``, exactly 0 for the rows whose product no u makes positive; `margin` is the
+    least.
     """
 
     verdict: str
@@ -57,36 +51,14 @@ def __dir__() -> list[str]:
 def separating_direction(A: Any) -> Separation:
     """Return the u of ``a_i . u >= 0`` for all rows a_i that is positive for as many as possible.
 
-    A product counts as positive if it can be more than about 1e-7 of the largest with its row, in
-    coordinates in which all columns have the same largest value: thinner separations are taken for
-    rounding. No other scale of rows and columns matters.
+    A is finite, float64 (n_rows, n_columns) or CSR; with more than a thousand columns all rows
+    enter the programme. A product counts as positive if it can be more than about 1e-7 of the
+    largest with its row, in coordinates in which all columns have the same largest value: thinner
+    separations are taken for rounding. No other scale of rows and columns matters.
 
-    Parameters
-    ----------
-    A : (n_rows, n_columns) array of float64 or CSR array
-        Finite. With more than a thousand columns all rows enter the programme.
-
-    Returns
-    -------
-    Separation
-
-    Raises
-    ------
-    ArithmeticError
-        If the linear programme cannot be solved in double precision.
-
-    References
-    ----------
-    A. Albert, J. A. Anderson, *On the existence of maximum likelihood estimates in logistic
-    regression models*, Biometrika 71, 1984.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mlcore.numerics.linear_programme import separating_direction
-    >>> found = separating_direction(np.array([[1.0, 0.0], [0.0, 1.0], [0.0, -1.0]]))
-    >>> found.verdict, found.direction
-    ('quasi-complete', array([1., 0.]))
+    ArithmeticError if the linear programme cannot be solved in double precision. A. Albert, J. A.
+    Anderson, *On the existence of maximum likelihood estimates in logistic regression models*,
+    Biometrika 71, 1984.
     """
     columns = _largest(A, 0)
     scaled = A @ sp.diags_array(1 / columns) if sp.issparse(A) else A / columns

@@ -31,10 +31,7 @@ _SPARSE = 0.1  # share of nonzero values up to which the product of sparse matri
 class BeyondUnits(ValueError):
     """Rows are so large in the units of the sums, which first rows have set, that squares overflow.
 
-    Parameters
-    ----------
-    owner : str
-        Model that the message names.
+    The message names `owner`, the model.
     """
 
     def __init__(self, owner: str) -> None:
@@ -46,17 +43,11 @@ class BeyondUnits(ValueError):
 
 @stored(version=1)
 class Scatter(NamedTuple):
-    """Sums over weighted rows x.
+    """Sums over weighted rows x, in float64.
 
-    Attributes
-    ----------
-    weight : float
-        ``W = sum_i w_i``.
-    mean : (d,) float64
-        ``sum_i w_i (x_i - origin) / W``.
-    scatter : (d, d) float64
-        ``sum_i w_i (x_i - m)(x_i - m)'`` about the mean m of the rows; symmetric, and 0 in the
-        rows and columns of features that do not vary.
+    `weight` is ``W = sum_i w_i``, `mean` (d,) is ``sum_i w_i (x_i - origin) / W``, and `scatter`
+    (d, d) is ``sum_i w_i (x_i - m)(x_i - m)'`` about the mean m of the rows; symmetric, and 0 in
+    the rows and columns of features that do not vary.
     """
 
     weight: float
@@ -73,12 +64,7 @@ class Scatter(NamedTuple):
 class Moments(NamedTuple):
     """The same sums without the products of different features.
 
-    Attributes
-    ----------
-    weight : float
-    mean : (d,) float64
-    squares : (d,) float64
-        ``sum_i w_i (x_i - m)²``.
+    `mean` is (d,), as `squares` is: ``sum_i w_i (x_i - m)²``.
     """
 
     weight: float
@@ -115,39 +101,16 @@ def scatter_of(
 ) -> Scatter:
     """Return the sums over the rows of `X`, which is read once and need not be checked for NaN.
 
-    Parameters
-    ----------
-    X : float32 or float64 (n, d), C order, or canonical csr_array
-    weight : float64 (n,), optional
-        2 is a copy, 0 is absence.
-    origin : float64 (d,)
-        A point near the rows, to which the mean refers, in the type of `X`.
-    power : int or (d,) ints
-        The sums are those of ``2^-power x``, and the mean refers to ``2^-power origin``.
-    owner : str
-        Model to name in errors.
+    `X` is float32 or float64 (n, d) in C order, or canonical CSR; of `weight` float64 (n,), 2 is a
+    copy and 0 is absence. `origin` float64 (d,) is a point near the rows, in the type of `X`. The
+    sums are those of ``2^-power x``, and the mean refers to ``2^-power origin``; `power` may be
+    (d,). ValueError, which names `owner`, for values that are NaN, infinite or too large;
+    MemoryError if (d, d) values do not fit.
 
-    Returns
-    -------
-    Scatter
-
-    Raises
-    ------
-    ValueError
-        If a value is NaN, infinite or too large.
-    MemoryError
-        If (d, d) values do not fit.
-
-    Notes
-    -----
     Time O(n v²) for v features that vary; memory of a block of rows beside (d, d) values.
     Cancellation costs two digits at most: rows that are far from the origin are summed again about
-    their own mean.
-
-    References
-    ----------
-    T. Chan, G. Golub, R. LeVeque, *Algorithms for computing the sample variance*, The American
-    Statistician 37, 1983.
+    their own mean. T. Chan, G. Golub, R. LeVeque, *Algorithms for computing the sample variance*,
+    The American Statistician 37, 1983.
     """
     d = X.shape[1]
     require_memory(d, d, 16, what="the scatter matrix", instead="use fewer features")

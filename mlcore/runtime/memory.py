@@ -13,22 +13,8 @@ _CGROUPS = (  # version 2, then 1: the folder, its limit, its use
 def require_memory(n_rows: int, n_cols: int, itemsize: int, *, what: str, instead: str) -> None:
     """Raise MemoryError if an array of (n_rows, n_cols) items does not fit into free memory.
 
-    Parameters
-    ----------
-    n_rows, n_cols, itemsize : int
-        Shape, and bytes of one item.
-    what, instead : str
-        Name of the array and advice to the user, for the message.
-
-    Raises
-    ------
-    MemoryError
-        Its message has the shape, the bytes needed, the bytes free and the advice.
-
-    Examples
-    --------
-    >>> from mlcore.checks import require_memory
-    >>> require_memory(10, 10, 8, what="the Gram matrix", instead="use fewer rows")
+    `itemsize` is in bytes. The message names the array by `what`, and has its shape, the bytes
+    needed, the bytes free and the advice `instead`.
     """
     needed = int(n_rows) * int(n_cols) * int(itemsize)
     if needed <= _UNCHECKED:

@@ -20,36 +20,20 @@ _lock, _users, _limits = threading.Lock(), 0, []
 
 
 def effective_threads(work: float = math.inf) -> int:
-    """Return the number of threads that a compiled loop uses.
+    """Return the number of threads, at least 1, that a compiled loop of `work` operations uses.
 
-    Follows ``OMP_NUM_THREADS`` and threadpoolctl's limits. In a forked child it is 1: GNU OpenMP
-    waits for ever for threads that a fork did not copy.
-
-    Parameters
-    ----------
-    work : float
-        Elementary operations of the loop. The result is 1 where they take less time than threads
-        need to wake on a busy machine.
-
-    Returns
-    -------
-    n_threads : int, at least 1
+    Follows ``OMP_NUM_THREADS`` and threadpoolctl's limits; 1 where the operations take less time
+    than threads need to wake on a busy machine. In a forked child it is 1: GNU OpenMP waits for
+    ever for threads that a fork did not copy.
     """
     return 1 if _forked or work < _WORTH else max(1, _ext.max_threads())
 
 
 def items_per_call(work: float) -> int:
-    """Return how many items one compiled call takes, so that Python soon sees Ctrl-C.
+    """Return how many items, at least 1, one compiled call takes, so that Python soon sees Ctrl-C.
 
-    Parameters
-    ----------
-    work : float
-        Elementary operations of an item: a multiply-add in a vector is one, a step that waits for
-        memory, a division or a logarithm about ten.
-
-    Returns
-    -------
-    n_items : int, at least 1
+    `work` is the elementary operations of an item: a multiply-add in a vector is one, a step that
+    waits for memory, a division or a logarithm about ten.
     """
     return int(max(1, OPERATIONS_PER_CALL // max(work, 1)))
 

@@ -16,16 +16,8 @@ class Archive:
     """Arrays of an archive by name, read when they are asked for; a context manager.
 
     A crafted file can make no array that is larger than the file: members are not compressed, do
-    not lie over each other, and nothing is left over behind an array.
-
-    Parameters
-    ----------
-    path : path-like
-
-    Raises
-    ------
-    ValueError
-        If two members have one name, or if they are larger than the file together.
+    not lie over each other, and nothing is left over behind an array. ValueError if two members
+    have one name, or if they are larger than the file together.
     """
 
     def __init__(self, path: str | os.PathLike) -> None:

@@ -16,36 +16,19 @@ _HOPED = 1.75  # power by which decades of residuals grow at most: see `basis_fo
 def largest_by_lanczos(
     S: np.ndarray, count: int, tol: float
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return the largest eigenvalues of S, descending, and their eigenvectors, or None if LAPACK is
-    as quick: for a small matrix, many eigenvectors, or eigenvalues that hardly differ.
+    """Return the largest eigenvalues of S, descending, and their eigenvectors (n, count), or None
+    if LAPACK is as quick: for a small matrix, many eigenvectors, or eigenvalues that hardly differ.
 
-    Block Lanczos with full orthogonalisation and no restarts, from a start of its own. An
-    eigenvalue that is repeated more often than a block has vectors may be found too few times:
-    only a count of the eigenvalues above the last one can tell.
+    S is float64 (n, n) in C order, symmetric, without negative eigenvalues but for rounding. `tol`
+    limits the residuals ``|S u - value u|``, relative to the largest eigenvalue; the vectors are
+    orthonormal to rounding. Block Lanczos with full orthogonalisation and no restarts, from a start
+    of its own. An eigenvalue that is repeated more often than a block has vectors may be found too
+    few times: only a count of the eigenvalues above the last one can tell.
 
-    Parameters
-    ----------
-    S : float64 (n, n), C order
-        Symmetric, without negative eigenvalues but for rounding.
-    count : int
-    tol : float
-        Largest residual ``|S u - value u|``, relative to the largest eigenvalue.
-
-    Returns
-    -------
-    values : (count,)
-    vectors : (n, count)
-        Orthonormal to rounding.
-
-    Notes
-    -----
     Time O(n² m + n m²) and memory O(n m) for a basis of m vectors, at most n/3; mostly m is 3 to 5
     times the count. Residuals fall faster the more vectors the basis has, so that those at a size
-    tell at which larger one to look again, or that none is large enough.
-
-    References
-    ----------
-    G. Golub, R. Underwood, *The block Lanczos method for computing eigenvalues*, 1977.
+    tell at which larger one to look again, or that none is large enough. G. Golub, R. Underwood,
+    *The block Lanczos method for computing eigenvalues*, 1977.
     """
     n, most = len(S), int(_BASIS * len(S))
     if n <= _SMALL or count > _FEW * n:

@@ -27,15 +27,10 @@ _BLOCKS = 10  # blocks in the basis: with more a step costs more, with fewer the
 
 
 class Operator(Protocol):
-    """A symmetric matrix as `leading_eigenpairs` sees it.
+    """A symmetric matrix of n rows as `leading_eigenpairs` sees it.
 
-    Attributes
-    ----------
-    n : int
-        Rows.
-    sparse : bool
-        True if it takes far less memory than n² values; if not, the basis of the search takes at
-        most a sixteenth of them.
+    `sparse` is True if it takes far less memory than n² values; if not, the basis of the search
+    takes at most a sixteenth of them.
     """
 
     n: int
@@ -53,11 +48,8 @@ class Operator(Protocol):
 class Scaled:
     """Symmetric matrix ``diag(scale) K diag(scale) + diag(shift)``, which is never formed.
 
-    Parameters
-    ----------
-    K : float32 or float64 (n, n), C order, or csr_array
-    scale, shift : float64 (n,), optional
-        Ones and zeros by default.
+    K is float32 or float64 (n, n) in C order, or a csr_array; scale and shift are float64 (n,), and
+    None is ones and zeros.
     """
 
     def __init__(self, K, scale: np.ndarray | None = None, shift: np.ndarray | None = None):
@@ -94,17 +86,10 @@ class Scaled:
 
 
 def times(K, V: np.ndarray) -> np.ndarray:
-    """Return ``K @ V`` in float64, reading K once for all columns of V.
+    """Return ``K @ V`` in float64 (n, k), reading K once for all columns of V, float64 (m, k).
 
-    Parameters
-    ----------
-    K : float32 or float64 (n, m), C order, or csr_array
-    V : float64 (m, k)
-
-    Returns
-    -------
-    product : float64 (n, k)
-        The same bytes for any number of threads.
+    K is float32 or float64 (n, m) in C order, or a csr_array. The same bytes for any number of
+    threads.
     """
     n, k = K.shape[0], V.shape[1]
     if sp.issparse(K):
@@ -126,24 +111,12 @@ def times(K, V: np.ndarray) -> np.ndarray:
 
 
 class Eigenpairs(NamedTuple):
-    """Result of `leading_eigenpairs`.
+    """Result of `leading_eigenpairs`: `values` (k,), descending, and `vectors` (n, k).
 
-    Attributes
-    ----------
-    values : (k,)
-        Descending.
-    vectors : (n, k)
-    next_value : float
-        Estimate of the eigenvalue after these; -inf if there is none.
-    residuals : (k,)
-        ``|S v - value v|``, divided by the largest eigenvalue by modulus.
-    next_residual : float
-        That of the next value; 0 if there is none.
-    trace : (n_iter,)
-        Sum of the k values after each step, never decreasing.
-    converged : bool
-    basis_trace : float
-        Sum of all eigenvalues of the matrix in the basis of the search, at most its trace.
+    `residuals` (k,) are ``|S v - value v|``, divided by the largest eigenvalue by modulus.
+    `next_value` estimates the eigenvalue after these, of `next_residual`; -inf and 0 if there is
+    none. `trace` (n_iter,) is the sum of the k values after each step, never decreasing;
+    `basis_trace` that of all eigenvalues in the basis of the search, at most the matrix's trace.
     """
 
     values: np.ndarray
@@ -173,49 +146,22 @@ def leading_eigenpairs(
 
     Block Lanczos with full orthogonalisation, restarted from its best vectors: a step reads the
     matrix once for a block of vectors, and equal eigenvalues are all found. Small matrices are
-    decomposed by LAPACK.
+    decomposed by LAPACK. A step takes O(n² b + n b m) time for blocks of b ~ 1.5 k vectors and a
+    basis of m ~ 10 b, which is the memory beside the matrix.
 
-    Parameters
-    ----------
-    S : Operator
-    k : int
-    rng : Generator
-        Draws the first block.
-    known : (n, c), c <= k, optional
-        Orthonormal eigenvectors of the largest eigenvalues, which are then not sought.
-    start : (n, `block_size` - 1), optional
-        Vectors of the first block, instead of drawn ones.
-    tol : float
-        Largest residual, relative to the largest eigenvalue by modulus; the square root of it for
-        the eigenvalue after the k-th.
-    max_iter : int
-        Largest number of steps.
-    report : callable, optional
-        Called with each step, the sum of the k values and the largest residual.
-    solver : {"lapack", "arpack", "lobpcg"}, optional
-        Instead of block Lanczos: LAPACK, or SciPy's solver if the matrix is not small, which is a
-        `Scaled` one then; one step is reported.
-    rough : optional
-        Nearly a positive multiple of S, by its products: block Lanczos searches it first, and
-        begins with what it found; mostly one product with S itself then suffices.
+    `known` (n, c), c <= k, are orthonormal eigenvectors of the largest eigenvalues, which are then
+    not sought. `start` (n, `block_size` - 1) has vectors of the first block, which `rng` draws
+    otherwise. `tol` is the largest residual, relative to the largest eigenvalue by modulus; the
+    square root of it for the eigenvalue after the k-th. `report` is called with each step, the sum
+    of the k values and the largest residual. `solver` "lapack", "arpack" or "lobpcg" is instead of
+    block Lanczos: LAPACK, or SciPy's solver if the matrix is not small, which is a `Scaled` one
+    then; one step is reported. `rough` is nearly a positive multiple of S, by its products: block
+    Lanczos searches it first, and begins with what it found; mostly one product with S itself then
+    suffices.
 
-    Returns
-    -------
-    Eigenpairs
-
-    Notes
-    -----
-    A step takes O(n² b + n b m) time for blocks of b ~ 1.5 k vectors and a basis of m ~ 10 b,
-    which is the memory beside the matrix.
-
-    References
-    ----------
-    G. Golub, R. Underwood, *The block Lanczos method for computing eigenvalues*, 1977.
-
-    K. Wu, H. Simon, *Thick-restart Lanczos method for large symmetric eigenvalue problems*, SIAM
-    Journal on Matrix Analysis and Applications 22, 2000.
-
-    Y. Yamamoto, Y. Nakatsukasa, Y. Yanagisawa, T. Fukaya, *Roundoff error analysis of the
+    Golub, Underwood, *The block Lanczos method for computing eigenvalues*, 1977; Wu, Simon,
+    *Thick-restart Lanczos method for large symmetric eigenvalue problems*, SIAM J. Matrix Anal.
+    Appl. 22, 2000; Yamamoto, Nakatsukasa, Yanagisawa, Fukaya, *Roundoff error analysis of the
     CholeskyQR2 algorithm*, Electronic Transactions on Numerical Analysis 44, 2015.
     """
     n = S.n

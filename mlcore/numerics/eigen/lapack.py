@@ -53,30 +53,14 @@ def eigenpairs(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the eigenvalues of A, ascending, and orthonormal eigenvectors in columns.
 
-    Parameters
-    ----------
-    A : float32 or float64 (n, n)
-        Symmetric; the lower half is read.
-    count : int, optional
-        Only so many of the largest; they may be fewer where many are equal.
-    overwrite : bool
-        A is no longer needed, which spares a copy of it if it is in C order.
+    A is symmetric, float32 or float64 (n, n); the lower half is read. With `count` only so many of
+    the largest, which may be fewer where many are equal. `overwrite` says that A is no longer
+    needed, which spares a copy of it if it is in C order.
 
-    Returns
-    -------
-    values : (n,) or (count,)
-    vectors : (n, n) or (n, count)
-
-    Notes
-    -----
     All by divide and conquer, in place and with 2 n² values of workspace; few by multiple
-    relatively robust representations, made orthonormal to rounding. LAPACK gets the upper half
+    relatively robust representations, made orthonormal to rounding (Dhillon, Parlett, Vömel, *The
+    design and implementation of the MRRR algorithm*, ACM TOMS 32, 2006). LAPACK gets the upper half
     by columns: in float32 that takes nine tenths of the time of the lower one.
-
-    References
-    ----------
-    I. Dhillon, B. Parlett, C. Vömel, *The design and implementation of the MRRR algorithm*, ACM
-    Transactions on Mathematical Software 32, 2006.
     """
     n = len(A)
     private = overwrite and A.flags.c_contiguous and A.flags.writeable
