@@ -31,16 +31,10 @@ from mlcore.runtime.memory import free_bytes
 
 
 class RidgeData(NamedTuple):
-    """Checked arguments of a fit.
+    """Checked arguments of a fit: all `samples`, y (n,) or (n, k), and `weight` (n,), in float64.
 
-    Attributes
-    ----------
-    samples : as checked, all of them
-    used : the samples of positive weight, less `origin_` if there is one
-    y : float64 (n,) or (n, k)
-    weight : float64 (n,)
-    kept : (m,) intp
-        Indices of the samples of positive weight.
+    `used` are the samples of positive weight, at the indices `kept` (m,), less `origin_` if there
+    is one.
     """
 
     samples: Any

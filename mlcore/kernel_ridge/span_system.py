@@ -17,16 +17,10 @@ from mlcore.runtime.threads import single_threaded_blas
 
 @stored(version=1)
 class RowUnits(NamedTuple):
-    """Units of the rows [phi y] of a span's features and targets.
+    """Units of the rows [phi y] of a span's features and targets: powers of two, and an origin.
 
-    Attributes
-    ----------
-    weight_power, target_power : int
-        Powers of two of the weights and the targets.
-    origin : float64 (m + k,)
-        The point from which sums over the rows are taken.
-    several : bool
-        True if the targets are columns, False if they are a vector.
+    Sums over the rows are taken from `origin` (m + k,). `several` is True if the targets are
+    columns, False if they are a vector.
     """
 
     weight_power: int
@@ -88,13 +82,9 @@ def sums_of(span: Span, units: RowUnits, X: Any, y: np.ndarray, weight: np.ndarr
 
 
 class Solved(NamedTuple):
-    """Coordinates of the function of each target, and bounds of their errors.
+    """Coordinates `theta` (m, k) of the function of each target, and bounds (k,) of their errors.
 
-    Attributes
-    ----------
-    theta : float64 (m, k)
-    intercept, gap, objective, distance : float64 (k,)
-        `distance` bounds |f - f*|, f* the minimiser in the span.
+    `distance` bounds |f - f*|, f* the minimiser in the span.
     """
 
     theta: np.ndarray
@@ -134,12 +124,10 @@ class SpanSystem:
     def solve(self, alpha: float, columns: np.ndarray, span: Span) -> Solved:
         """Solve for these targets.
 
-        Notes
-        -----
-        With the residual ``rho = C - (A + alpha I) theta``, the objective is at most ``|rho|² /
-        alpha`` above its minimum in the span, and ``|f - f*| <= |rho| / alpha``. Rounding of the
-        sums, of the features and of the factor of the centres' Gram matrix K changes rho; the last
-        two grow with the norm of K^-1.
+        With the residual ``rho = C - (A + alpha I) theta``, the objective is at most
+        ``|rho|² / alpha`` above its minimum in the span, and ``|f - f*| <= |rho| / alpha``.
+        Rounding of the sums, of the features and of the factor of the centres' Gram matrix K
+        changes rho; the last two grow with the norm of K^-1.
         """
         m, C, rounding = self.m, self.C[:, columns], span.rounding
         with single_threaded_blas():

@@ -43,25 +43,15 @@ class RidgeVerification(Verification):
 def verified(
     system: RidgeSystem, kernel: Kernel, centers: Any, beta: np.ndarray, offset: np.ndarray, X: Any
 ) -> RidgeVerification:
-    r"""Return the verification of ``f = sum_j beta_j k(c_j, .)`` and b, for k targets.
+    """Return the verification of ``f = sum_j beta_j k(c_j, .)`` and b, for k targets.
 
-    Parameters
-    ----------
-    system : RidgeSystem
-        Of the samples X; its Gram matrix is not stored.
-    kernel : Kernel
-    centers : the c_j, or columns of a precomputed kernel
-    beta : float64 (m, k)
-    offset : float64 (k,)
-        b.
-    X : checked samples of positive weight
-
-    Notes
-    -----
-    With e = y - f - b, ``nu = w e`` less, with an intercept, ``w sum(nu) / W``, is a point of the
-    dual problem, and the gap there is :math:`\alpha |f - g|^2`, ``g = sum_i nu_i k(x_i, .) /
-    alpha``, and ``W mean(e)²`` more with an intercept. As ``|f - f*|² alpha`` is at most the gap,
-    so is the distance of predictions. One product with K, computed in blocks.
+    `centers` are the c_j or columns of a precomputed kernel, `beta` is (m, k), and b is `offset`
+    (k,). X are the checked samples of positive weight, also those of `system`, which stores no Gram
+    matrix. With e = y - f - b, ``nu = w e`` less, with an intercept, ``w sum(nu) / W``, is a point
+    of the dual problem, and the gap there is ``alpha |f - g|²``,
+    ``g = sum_i nu_i k(x_i, .) / alpha``, and ``W mean(e)²`` more with an intercept. As
+    ``|f - f*|² alpha`` is at most the gap, so is the distance of predictions. One product with K,
+    computed in blocks.
     """
     S, u, units = system.S, system.u[:, None], system.units
     fit_intercept, rounding = system.fit_intercept, system.rounding

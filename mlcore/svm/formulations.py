@@ -26,14 +26,8 @@ _NO_MARGIN = 1e-13  # times the largest gradient, as in pairs.pyx
 class Formulation:
     """A primal problem, its dual, and the decision function of a dual solution.
 
-    Attributes
-    ----------
-    hard : bool
-        True if no margin error is allowed.
-    nu : float or None
-        Of classifiers whose dual fixes the sum of each class's multipliers; else None.
-    free_intercept : bool
-        True if the multipliers add up to 0.
+    `hard`: no margin error is allowed. `nu`, else None, is of classifiers whose dual fixes the sum
+    of each class's multipliers. `free_intercept`: the multipliers add up to 0.
     """
 
     nu: float | None
@@ -86,11 +80,8 @@ class Formulation:
     def attributes(self, multipliers: np.ndarray, norms: np.ndarray) -> dict[str, Any]:
         """Return further fitted attributes.
 
-        Parameters
-        ----------
-        multipliers : (n_problems, n_equalities) float64
-        norms : (n_problems,) float64
-            |w| of each function.
+        `multipliers` are (n_problems, n_equalities), `norms` (n_problems,) the |w| of each
+        function.
         """
         return {}
 
@@ -168,12 +159,9 @@ class NuClassification(Formulation):
         )
 
     def require_feasible(self, first: np.ndarray, second: np.ndarray) -> None:
-        """Refuse `nu` where the two classes of a binary problem, of these weights, do not allow it.
+        """Refuse `nu` where the classes of a binary problem, of these weights, do not allow it.
 
-        Parameters
-        ----------
-        first, second : (n_problems,) float64
-            Sums of the sample weights of each side.
+        `first` and `second` (n_problems,) are the sums of the sample weights of each side.
         """
         largest = float(largest_nu(first, second).min())
         if self.nu > largest * (1 + 1e-12):

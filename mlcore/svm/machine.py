@@ -285,20 +285,11 @@ class KernelMachine(KernelModel):
     def _exact_sums(
         self, X: Any, coef: np.ndarray, weight: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, float, float]:
-        """Return sum_j coef[c, j] k(x_i, v_j) in float64, and what they rest on.
+        """Return sum_j coef[c, j] k(x_i, v_j), (n, c) float64, and what they rest on.
 
         Samples far from 0 are taken less an origin where that changes intercepts only; those of
-        weight 0 have no part in it.
-
-        Returns
-        -------
-        sums : (n, c) float64
-        moved : (c,) float64
-            Change of the intercepts.
-        rounding : float
-            Size of the errors in kernel values.
-        distance : float
-            Of the origin.
+        weight 0 have no part in it. Returned too: the change of the intercepts (c,), the size of
+        the errors in kernel values, and the distance of the origin.
         """
         kernel, origin, expansion = self._fitted_kernel, None, None
         present = slice(None) if weight.all() else np.flatnonzero(weight)

@@ -54,18 +54,10 @@ class RidgePath(NamedTuple):
 class Fitted(NamedTuple):
     """Ridge functions of one alpha for k targets, and what the criteria need.
 
-    Attributes
-    ----------
-    coef : float64 (n, k)
-        c, where a = u c.
-    intercept : float64 (k,)
-        Of the targets less their mean, 0 without an intercept.
-    inverse_diagonal : float64 (n,)
-        Of the matrix G that takes u y to c.
-    energy : float64 (k,)
-        ``(u y)' G u y``.
-    log_determinant : float
-        Of S + alpha I; with an intercept plus ``log u' (S + alpha I)^-1 u``. NaN where unknown.
+    `coef` (n, k) is c, where a = u c; `intercept` (k,) is of the targets less their mean, 0 without
+    one; `inverse_diagonal` (n,) is of the matrix G that takes u y to c; `energy` (k,) is
+    ``(u y)' G u y``. `log_determinant` is of S + alpha I, with an intercept plus
+    ``log u' (S + alpha I)^-1 u``; NaN where unknown.
     """
 
     coef: np.ndarray
@@ -78,15 +70,10 @@ class Fitted(NamedTuple):
 class AlphaPath:
     """Ridge functions of a system for any alpha above 0; a subclass solves it.
 
-    Notes
-    -----
-    With M the inverse of S + alpha I, G is M; with an intercept ``M - M u u' M / u' M u``.
-
-    References
-    ----------
-    .. [1] G. Golub, M. Heath, G. Wahba, *Generalized cross-validation as a method for choosing a
-       good ridge parameter*, Technometrics 21, 1979.
-    .. [2] C. Rasmussen, C. Williams, *Gaussian Processes for Machine Learning*, 2006, chapter 5.
+    With M the inverse of S + alpha I, G is M; with an intercept ``M - M u u' M / u' M u``. Sources:
+    G. Golub, M. Heath, G. Wahba, *Generalized cross-validation as a method for choosing a good
+    ridge parameter*, Technometrics 21, 1979; C. Rasmussen, C. Williams, *Gaussian Processes for
+    Machine Learning*, 2006, chapter 5.
     """
 
     def __init__(self, system: RidgeSystem) -> None:

@@ -12,21 +12,10 @@ _VALUES = 1_000_000  # eigenvector entries squared at a time
 
 
 class EigenPath(AlphaPath):
-    """Eigenvectors of S, and what follows from them for any alpha in O(n²).
+    """Eigenvectors of S, whose Gram matrix is stored, and what follows for any alpha in O(n²).
 
-    Parameters
-    ----------
-    system : RidgeSystem
-        Its S has a stored Gram matrix.
-
-    Raises
-    ------
-    ValueError
-        If S has a negative eigenvalue beyond rounding.
-
-    Notes
-    -----
-    O(n³) time once. S = Q diag(s) Q'. With h_i = 1 / (s_i + alpha), M = Q diag(h) Q'.
+    O(n³) time once. S = Q diag(s) Q'. With h_i = 1 / (s_i + alpha), M = Q diag(h) Q'. ValueError if
+    S has a negative eigenvalue beyond rounding.
     """
 
     def __init__(self, system: RidgeSystem) -> None:

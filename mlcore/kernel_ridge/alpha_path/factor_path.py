@@ -27,17 +27,9 @@ class _Factored(NamedTuple):
 
 
 class FactorPath(AlphaPath):
-    """Factors of S + alpha I in float64, of which the last is kept.
+    """Factors of S + alpha I in float64, of which the last is kept; the Gram matrix is stored.
 
     Where one fails, as S + alpha I is singular up to rounding, the eigenvectors of S are taken.
-
-    Parameters
-    ----------
-    system : RidgeSystem
-        Its S has a stored Gram matrix.
-
-    Notes
-    -----
     2 n³ / 3 operations for each alpha, half of them for the diagonal of the inverse.
     """
 

@@ -16,8 +16,6 @@ _STEPS = 1000
 class GradientPath(AlphaPath):
     """Solutions by conjugate gradients with a partial factor F of S.
 
-    Notes
-    -----
     The diagonal of the inverse takes n right sides, in blocks: O(n³) time a step. A quadratic form
     ``b' M b`` is x'b, x the iterate, to within the residual's square over alpha.
     """

@@ -40,15 +40,8 @@ def best_alphas(
 ) -> np.ndarray:
     """Return for each target the alpha of the least criterion, (n_targets,).
 
-    The best of 50, then golden section.
-
-    Parameters
-    ----------
-    criterion : callable
-        ``criterion(alpha, columns)``, (k,), of these k targets.
-    top : float
-        Largest eigenvalue of the Gram matrix.
-    n_targets : int
+    The best of 50, then golden section. ``criterion(alpha, columns)`` is (k,), of these k targets;
+    `top` is the largest eigenvalue of the Gram matrix.
     """
     alphas, every = grid(top), np.arange(n_targets)
     values = np.array([criterion(alpha, every) for alpha in alphas])

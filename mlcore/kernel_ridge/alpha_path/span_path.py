@@ -18,8 +18,6 @@ Blocks = Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]
 class SpanPath:
     """Eigenvectors of the features' inner products, and what follows for any alpha in O(m).
 
-    Notes
-    -----
     With F the features of n samples times the roots u of the weights, ``S = F F'`` has the
     eigenvalues s of ``A = F'F`` beside zeros, so that the traces, determinants and quadratic forms
     in ``(S + alpha I)^-1`` which `AlphaPath` explains are sums over s and over t, the eigenvectors'
@@ -74,18 +72,10 @@ class SpanPath:
     def left_out(
         self, blocks: Blocks, groups: list[tuple[np.ndarray, np.ndarray]]
     ) -> list[np.ndarray]:
-        """Return weighted means of squared leave-one-out errors of samples.
+        """Return weighted means of squared leave-one-out errors, an (a, j) array for each group.
 
-        Parameters
-        ----------
-        blocks : iterator
-            Of features (rows, m), targets (rows, k) and weights (rows,).
-        groups : list of pairs
-            Alphas (a,), and the targets (j,) for which they are wanted.
-
-        Returns
-        -------
-        values : list of (a, j) arrays
+        A block is features (rows, m), targets (rows, k) and weights (rows,); a group is alphas (a,)
+        and the targets (j,) for which they are wanted.
         """
         system, m, total = self.system, self.system.m, 0.0
         found = [np.zeros((len(alphas), len(columns))) for alphas, columns in groups]

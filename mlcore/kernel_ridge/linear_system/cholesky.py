@@ -13,13 +13,7 @@ _BLOCK = 128  # columns factored together
 
 
 class Cholesky:
-    """Factor L of A = L L'.
-
-    Parameters
-    ----------
-    L : float32 or float64 (n, n), C order
-        Read below the diagonal only.
-    """
+    """Factor L of A = L L', float32 or float64 in C order, read below the diagonal only."""
 
     def __init__(self, L: np.ndarray) -> None:
         self.L = L
@@ -29,16 +23,9 @@ class Cholesky:
     def of(cls, A: np.ndarray, block: int = _BLOCK) -> Self | None:
         """Factor A, which is overwritten; return None if it is not positive definite.
 
-        Parameters
-        ----------
-        A : float32 or float64 (n, n), C order
-        block : int
-            Columns that are factored together.
-
-        Notes
-        -----
-        n³/3 operations. A left-looking method by blocks, whose rows threads share: the same bytes
-        for any number of them.
+        A is float32 or float64 in C order; `block` columns are factored together. n³/3 operations.
+        A left-looking method by blocks, whose rows threads share: the same bytes for any number of
+        them.
         """
         n = len(A)
         with single_threaded_blas():

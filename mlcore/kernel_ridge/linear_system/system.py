@@ -34,16 +34,8 @@ Report = Callable[[np.ndarray, np.ndarray], None]  # of the objectives and gaps 
 class RidgeUnits(NamedTuple):
     """A problem in safe units: the given values are those here times powers of two.
 
-    Attributes
-    ----------
-    weight : float64 (n,)
-    targets : float64 (n, k)
-    penalties : float64 (k,)
-    kernel_power, target_power : int
-        Of the kernel values (even), and of the targets.
-    square_power : int
-        Of the objective.
-    penalty_power : int
+    `weight` (n,), `targets` (n, k) and `penalties` (k,) are float64. `kernel_power`, of the kernel
+    values, is even; `square_power` is of the objective.
     """
 
     weight: np.ndarray
@@ -82,14 +74,7 @@ class RidgeUnits(NamedTuple):
 class GramOperator:
     """The matrix ``diag(u) K diag(u) + alpha I``; K is stored, or computed in blocks of rows.
 
-    Parameters
-    ----------
-    rows : KernelRows
-        In float64.
-    u : float64 (n,)
-    K : float64 (n, n), optional
-        The Gram matrix, where it is stored.
-    alpha : float
+    `rows` are in float64, u is (n,) and a stored K (n, n).
     """
 
     def __init__(
@@ -186,18 +171,10 @@ class GramOperator:
 class Solution(NamedTuple):
     """Coefficients c of ``(S + alpha I) c = u (y - b)``, u the roots of the weights, for k targets.
 
-    Attributes
-    ----------
-    coef : float64 (n, k)
-        c; the dual coefficients are u c.
-    intercept, gap, objective : float64 (k,)
-        The gap is an upper bound on how far the objective is from its minimum.
-    n_iter : int
-    converged : bool
-    exact : bool
-        False if the matrix is singular and the function is one of fewer samples.
-    weight : float64 (k,)
-        Errors of kernel values times this change the gap, where it is not exact.
+    `coef` (n, k) is c; the dual coefficients are u c. The other arrays are (k,): `gap` is an upper
+    bound on how far the objective is from its minimum; errors of kernel values times `weight`
+    change it, where it is not `exact`, which is False if the matrix is singular and the function is
+    one of fewer samples.
     """
 
     coef: np.ndarray
@@ -221,15 +198,10 @@ class _Solved(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """Bounds of the errors of a solution, for k targets.
+    """Bounds of the errors of a solution, (k,) each: `gap` of the objective less its minimum.
 
-    Attributes
-    ----------
-    gap : float64 (k,)
-        Of the objective less its minimum.
-    prediction : float64 (k,)
-        B with ``|f(x) - f*(x)| <= B k(x, x)^(1/2)``; with an intercept, ``B (k(x, x)^(1/2) +
-        max_i k(x_i, x_i)^(1/2))`` for f + b.
+    `prediction` is B with ``|f(x) - f*(x)| <= B k(x, x)^(1/2)``; with an intercept,
+    ``B (k(x, x)^(1/2) + max_i k(x_i, x_i)^(1/2))`` for f + b.
     """
 
     gap: np.ndarray
@@ -239,35 +211,11 @@ class Evidence(NamedTuple):
 class RidgeSystem:
     """The system ``(S + alpha I) c = u (y - b)`` of samples and targets, in its units.
 
-    Parameters
-    ----------
-    kernel : Kernel
-    samples : checked samples of positive weight
-    y : float64 (n, k)
-    weight : float64 (n,)
-    alphas : float64 (k,) or str
-        Penalties of the targets; or a criterion, with which the penalties are 0.
-    fit_intercept : bool
-    stored : bool
-        Whether to compute the Gram matrix at once and to keep it.
-    name : str
-        Of the model, for messages.
-
-    Attributes
-    ----------
-    S : GramOperator
-        ``diag(u) K diag(u)``.
-    u : float64 (n,)
-        Square roots of the weights.
-    center : float64 (k,)
-        Means of the targets with an intercept, else 0.
-    right : float64 (n, k)
-        ``u (y - center)``.
-    total : float
-        Sum of the weights.
-    units : RidgeUnits
-    rounding : float
-        Of a kernel value, in these units.
+    The samples are checked, of positive weight (n,), and y is (n, k). `alphas` are (k,) penalties,
+    or a criterion, with which they are 0; a `stored` Gram matrix is computed at once; messages name
+    the model by `name`. S is ``diag(u) K diag(u)`` with u (n,) the roots of the weights, whose sum
+    is `total`; `center` (k,) the means of the targets with an intercept, else 0; `right` (n, k)
+    ``u (y - center)``; `rounding` that of a kernel value, in these units.
     """
 
     def __init__(
@@ -415,22 +363,16 @@ class RidgeSystem:
         return _Solved(X, direction, exact=False)
 
     def evidence(self, solution: Solution, penalties: np.ndarray) -> Evidence:
-        r"""Return bounds that allow for the rounding of kernel values and of sums.
+        """Return bounds that allow for the rounding of kernel values and of sums.
 
-        Notes
-        -----
         With c the coefficients and r their residual, ``c - c* = -(S + alpha I)^-1 r``. So
         ``|f - f*|² = r' (S + alpha I)^-1 S (S + alpha I)^-1 r``, to which an eigenvalue s of S
-        gives a factor ``s / (s + alpha)² <= 1 / (4 alpha)``: ``|f - f*| <= |r| / (4
-        alpha)^(1/2)``. With an intercept the same holds for S in the plane orthogonal to u.
-        Rounding of kernel values and of sums of n terms changes r, and the prediction; n errors of
-        mixed signs make at most 2 n^(1/2) of them with great certainty, and independent errors add
-        by their squares [1]_.
-
-        References
-        ----------
-        .. [1] N. Higham, T. Mary, *A new approach to probabilistic rounding error analysis*, SIAM
-           Journal on Scientific Computing 41, 2019.
+        gives a factor ``s / (s + alpha)² <= 1 / (4 alpha)``: ``|f - f*| <= |r| / (4 alpha)^(1/2)``.
+        With an intercept the same holds for S in the plane orthogonal to u. Rounding of kernel
+        values and of sums of n terms changes r, and the prediction; n errors of mixed signs make at
+        most 2 n^(1/2) of them with great certainty, and independent errors add by their squares
+        (N. Higham, T. Mary, *A new approach to probabilistic rounding error analysis*, SIAM Journal
+        on Scientific Computing 41, 2019).
         """
         # Sizes of the terms of each residual, then how much rounding changes it.
         S, u, rounding = self.S, self.u[:, None], self.rounding

@@ -31,31 +31,15 @@ class SeededTask:
     """A binary problem and the problems of its folds, at one width of the kernel.
 
     `prepare` the first C, then `advance` from each to the next: the problem on all samples is one C
-    ahead of the folds, so that threads work on both.
+    ahead of the folds, so that threads work on both. `cache` has all of K; `signs` (n,) is 0 for
+    samples that take no part; `unit_bounds` (1 + n_folds, n) bounds the absolute multipliers at
+    C = 1, of all samples and of each fold, 0 where held out. `max_iter` bounds the pair steps of
+    each problem, -1 for `steps` of each sample, of 1000 at least; more is left to the solver of one
+    problem.
 
-    Parameters
-    ----------
-    cache : KernelCache
-        With all of K.
-    signs : float64 (n,)
-        Sign of each sample's class, 0 if it takes no part.
-    unit_bounds : float64 (1 + n_folds, n)
-        Bounds of the absolute multipliers at C = 1, of all samples and of each fold, 0 where held
-        out.
-    tol : float
-    max_iter : int
-        Bound on the pair steps of each problem; -1 for `steps` of each sample, of 1000 at least.
-    steps : int
-        What needs more is left to the solver of one problem.
-
-    Attributes
-    ----------
-    index : intp (m,), or ``...`` for all samples
-        Samples that take part.
-    beta, product : float64 (1 + n_folds, m)
-        The solutions, and K beta.
-    multiplier : float64 (1 + n_folds,)
-        The multiplier of the sum: a decision value is the product less this.
+    `index` (m,), or ``...`` for all, are the samples that take part; `beta` and `product`
+    (1 + n_folds, m) the solutions and K beta; `multiplier` (1 + n_folds,) that of the sum: a
+    decision value is the product less this.
     """
 
     def __init__(

@@ -20,22 +20,12 @@ class Fold(NamedTuple):
 def stratified_folds(
     codes: np.ndarray, n_folds: int, random_state: np.random.Generator | None = None
 ) -> np.ndarray:
-    """Return the fold in which each sample is held out, classes in equal parts over the folds.
+    """Return the fold (n_samples,) that holds each sample out, with equal parts of each class.
 
-    Without `random_state` the folds are those of scikit-learn's StratifiedKFold without shuffling:
-    with the samples sorted by class, classes in the order of their first appearance, place r
-    belongs to fold r mod n_folds; the samples of a class fill its places fold by fold.
-
-    Parameters
-    ----------
-    codes : (n_samples,) intp
-    n_folds : int
-    random_state : Generator, optional
-        Shuffles the samples of each class among its places.
-
-    Returns
-    -------
-    fold : (n_samples,) intp
+    Without `random_state`, which shuffles the samples of each class among its places, the folds are
+    those of scikit-learn's StratifiedKFold without shuffling: with the samples sorted by class,
+    classes in the order of their first appearance, place r belongs to fold r mod n_folds; the
+    samples of a class fill its places fold by fold.
     """
     present, first = np.unique(codes, return_index=True)
     fold = np.empty(len(codes), dtype=np.intp)

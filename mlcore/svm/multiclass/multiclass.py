@@ -99,16 +99,9 @@ def layout_row(own: int, other: int) -> int:
 class SolvedTasks(NamedTuple):
     """Solutions of all binary tasks, over the n samples with weight.
 
-    Attributes
-    ----------
-    dual_coef : (n_classes - 1, n) float64, or (n_tasks, n) for one-vs-rest
-        In LIBSVM's layout; 0 for samples that are no support vectors.
-    intercept, norms, n_iter : (n_tasks,)
-        Constant, |w| and solver steps of each decision function.
-    optimality : Optimality
-    errors : (n,) bool
-        Samples with a multiplier at its bound.
-    converged : bool
+    `dual_coef` is (n_classes - 1, n) in LIBSVM's layout, or (n_tasks, n) for one-vs-rest, 0 for
+    samples that are no support vectors; `intercept`, `norms` (|w|) and `n_iter` are (n_tasks,);
+    `errors` (n,) are the samples with a multiplier at its bound.
     """
 
     dual_coef: np.ndarray
@@ -212,19 +205,10 @@ def only_side(problem: Problem) -> int:
 def to_layout(
     tasks: list[BinaryTask], betas: np.ndarray, codes: np.ndarray, n_classes: int
 ) -> np.ndarray:
-    """Return `dual_coef` from the duals of each task.
+    """Return `dual_coef`, (n_classes - 1, n) float64, or (n_classes, n) for one-vs-rest.
 
-    Parameters
-    ----------
-    tasks : list of BinaryTask
-    betas : (n_tasks, n) float64
-        Signed multipliers, zero for samples that take no part.
-    codes : (n,) intp
-        Class of each sample.
-
-    Returns
-    -------
-    dual_coef : (n_classes - 1, n) float64, or (n_classes, n) for one-vs-rest
+    `betas` (n_tasks, n) are signed multipliers, zero for samples that take no part; `codes` (n,)
+    the class of each sample.
     """
     if one_vs_rest(tasks):
         return betas
@@ -262,13 +246,9 @@ def task_weights(
 ) -> np.ndarray:
     """Return the weight vector of each task, (n_tasks, n_features) float64, of a linear kernel.
 
-    Parameters
-    ----------
-    dual_coef : (n_rows, n_SV) float64
-        A row for each task; or, with `n_support`, in LIBSVM's layout of pairs.
-    vectors : ndarray or CSR (n_SV, n_features)
-    n_support : (n_classes,) int, optional
-        Vectors of each class, by which they are sorted.
+    `dual_coef` (n_rows, n_SV) has a row for each task; or, with `n_support`, LIBSVM's layout of
+    pairs. `vectors` (n_SV, n_features), an array or CSR, are sorted by class; `n_support`
+    (n_classes,) counts those of each.
     """
     vectors = dense_if_full(vectors)
     with single_threaded_blas():
@@ -292,14 +272,8 @@ def pair_decisions(
     """Return the one-vs-one decision values (n, n_tasks) float64.
 
     One product for each class with its own vectors replaces one for each pair with all vectors.
-
-    Parameters
-    ----------
-    values : (n, n_SV) float32 or float64
-        Kernel values against the support vectors, which are sorted by class.
-    dual_coef : (n_classes - 1, n_SV) float64
-    n_support : (n_classes,) int
-    intercept : (n_tasks,) float64
+    `values` (n, n_SV), float32 or float64, are kernel values against the support vectors, sorted by
+    class, `n_support` (n_classes,) of each; `dual_coef` is (n_classes - 1, n_SV).
     """
     decisions = np.empty((len(values), len(intercept)))
     threads = effective_threads(len(values) * dual_coef.size)

@@ -42,36 +42,16 @@ def solve_pairs(
     steps: int,
     progress: Any,
 ) -> tuple[SolvedTasks, np.ndarray, np.ndarray] | None:
-    """Return the solved tasks of all pairs and, where there are folds, held-out decision values.
+    """Return the solved tasks of all pairs, held-out decision values if there are folds, and rho.
 
-    Parameters
-    ----------
-    samples : LabelledSamples
-    cost : (n,) float64
-        Finite bounds of the multipliers.
-    nu : float, optional
-        Of a problem whose classes each have a given sum of multipliers; then without folds.
-    cache : KernelCache
-    fold : (n,) int, optional
-        The fold that holds each sample out, -1 for none.
-    tol : float
-    exact : bool
-        True to go on to rounding error.
-    steps : int
-        Most pair steps for each sample of a pair, of 200 at least.
-    progress : mlcore.estimator.progress.Progress
+    `cost` (n,) are finite bounds of the multipliers; with `nu` each class has a given sum of them,
+    and there are no folds; `fold` (n,) holds each sample out, -1 for none; `exact` goes on to
+    rounding error; `steps` is the most pair steps for each sample of a pair, of 200 at least.
 
-    Returns
-    -------
-    solved : SolvedTasks
-    held_out : (n_classes - 1, n) float64
-        In LIBSVM's layout: decision values of the pairwise problem solved without the sample's
-        fold.
-    rho : (n_pairs,) float64
-        Half the difference of the multipliers of the sums: with nu, the margin, by which solutions
-        are still to be divided.
-
-    None is returned instead if K does not fit, is too rough or a problem runs out of steps.
+    The held-out decision values (n_classes - 1, n), in LIBSVM's layout, are of the pairwise problem
+    solved without the sample's fold. rho (n_pairs,) is half the difference of the multipliers of
+    the sums: with nu, the margin, by which solutions are still to be divided. None is returned
+    instead if K does not fit, is too rough or a problem runs out of steps.
     """
     n_classes, n = len(samples.classes), len(cost)
     pairs = np.array([tuple(task) for task in binary_tasks(n_classes, "ovo")], dtype=np.int64)

@@ -22,14 +22,7 @@ _QUARTILES = np.array([0.25, 0.5, 0.75])
 
 
 class Link(NamedTuple):
-    """``logit P(+ | f)``: its value at the middle knot, and its slopes between the knots.
-
-    Attributes
-    ----------
-    offset : float
-    slopes : (4,) float64, positive
-    knots : (3,) float64
-    """
+    """``logit P(+ | f)``: its value at the middle of 3 knots, and 4 positive slopes."""
 
     offset: float
     slopes: np.ndarray
@@ -39,24 +32,11 @@ class Link(NamedTuple):
 def fit_link(decisions: np.ndarray, signs: np.ndarray, weight: np.ndarray) -> Link:
     """Return the link of greatest penalised likelihood.
 
-    Parameters
-    ----------
-    decisions : (n,) float64
-        Decision values of samples that their model was not fitted to.
-    signs : (n,) float64
-        +1 or -1.
-    weight : (n,) float64
-        2 is a copy.
-
-    Notes
-    -----
-    Labels are softened as Platt does, to (N_+ + 1) / (N_+ + 2) and 1 / (N_- + 2), which keeps the
-    slopes finite where the classes do not overlap. Labels that fall with f get a slope near 0.
-    Without samples the logit is f itself.
-
-    References
-    ----------
-    J. Platt, *Probabilistic outputs for support vector machines*, 1999.
+    `decisions` (n,) are of samples that their model was not fitted to; `signs` are +1 or -1; a
+    weight of 2 is a copy. Labels are softened as Platt does (*Probabilistic outputs for support
+    vector machines*, 1999), to (N_+ + 1) / (N_+ + 2) and 1 / (N_- + 2), which keeps the slopes
+    finite where the classes do not overlap. Labels that fall with f get a slope near 0. Without
+    samples the logit is f itself.
     """
     if len(decisions) == 0:  # two classes of one sample each: nothing could be held out
         return Link(0.0, np.ones(4), np.zeros(3))

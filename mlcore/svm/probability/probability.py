@@ -61,21 +61,10 @@ def distinct_rows(X: Any, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def couple(pairs: np.ndarray, n_classes: int) -> np.ndarray:
-    """Return the class probabilities that fit the probabilities of pairs best.
+    """Return the class probabilities (n, n_classes) that fit the probabilities of pairs best.
 
-    Minimises sum_{i != j} (r_ji p_i - r_ij p_j)² with the p summing to one.
-
-    Parameters
-    ----------
-    pairs : (n, n_classes (n_classes - 1) / 2) float64
-        r_ij, the probability of class i among i and j, for i < j in order.
-
-    Returns
-    -------
-    p : (n, n_classes) float64
-
-    References
-    ----------
+    Minimises sum_{i != j} (r_ji p_i - r_ij p_j)² with the p summing to one; `pairs` (n, n_classes
+    (n_classes - 1) / 2) are r_ij, the probability of class i among i and j, for i < j in order.
     T.-F. Wu, C.-J. Lin, R. C. Weng, *Probability estimates for multi-class classification by
     pairwise coupling*, JMLR 5, 2004, second approach; its linear system is solved directly.
     """
@@ -92,17 +81,9 @@ def reconciled(p: np.ndarray, winner: np.ndarray, dtype: np.dtype) -> np.ndarray
     """Return the probabilities nearest to `p` in which the predicted class has the largest.
 
     Votes of pairs and coupled probabilities can name different classes. Where they do, the
-    predicted class and those above it share their sum equally (the Euclidean projection onto
-    ``p[winner] >= p[j]``), the predicted class with a few units in the last place more.
-
-    Parameters
-    ----------
-    p : (n, n_classes) float64
-        Rows that sum to one.
-    winner : (n,) intp
-        Class that `predict` names.
-    dtype : dtype
-        Precision in which the result stays strict.
+    predicted class, `winner` (n,), and those above it share their sum equally (the Euclidean
+    projection onto ``p[winner] >= p[j]``), the predicted class with a few units in the last place
+    of `dtype` more. The rows of p (n, n_classes) sum to one.
     """
     p = p.copy()
     _ext.reconcile(p, winner, 8 * float(np.finfo(dtype).eps), effective_threads(p.size))

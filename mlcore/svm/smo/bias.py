@@ -22,13 +22,8 @@ def constraint_multipliers(
 ) -> list[tuple[float, float, float]]:
     """Return (low, high, value) of the multiplier of each group that has variables.
 
-    Parameters
-    ----------
-    gradient, beta, lower, upper : float64 (m,)
-    epsilon : float
-        Weight of the absolute values, whose kink at 0 is a bound too.
-    group : int8 (m,), optional
-        0 or 1; all 0 by default.
+    The arrays are (m,); `epsilon` weighs the absolute values, whose kink at 0 is a bound too;
+    `group` is 0 or 1, all 0 by default.
     """
     group = np.zeros(len(beta), dtype=np.int8) if group is None else group
     counts = np.bincount(group).tolist()

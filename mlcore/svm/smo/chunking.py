@@ -13,21 +13,12 @@ class Chunks:
 
     The first chunk is a part of the variables. Each further one has all that are not zero, without
     which the others need no product, and those that violate the conditions of the chunk before.
-    Only its own rows are fetched while it is solved, over its own samples.
+    Only its own rows are fetched while it is solved, over its own samples. `index` (m,) is the
+    sample of each variable, `members` the variables of each group; `cache` is of all samples.
 
     V. Vapnik, *Estimation of Dependences Based on Empirical Data*, addendum, Springer 1982.
     E. Osuna, R. Freund, F. Girosi, *An improved training algorithm for support vector machines*,
     NNSP 1997.
-
-    Parameters
-    ----------
-    problem : Problem
-    index : intp (m,)
-        The sample of each variable.
-    members : sequence of intp arrays
-        The variables of each group.
-    cache : KernelCache
-        Of all samples.
     """
 
     FIRST, MOST = 0.1, 0.5  # part of the variables in the first chunk, and in any

@@ -73,21 +73,10 @@ def measure(
 ) -> Optimality:
     """Return both objectives, their gap and the KKT violation of `beta`, in O(m) time.
 
-    The gap is the largest for products within their rounding errors.
-
-    Parameters
-    ----------
-    problem : Problem
-    beta : (m,) float64
-        Multipliers, inside their boxes.
-    products : (m,) float64
-        K beta, for every variable.
-    multipliers : (n_groups,) float64
-        lambda of each equality.
-    rounding : float
-        Size of the errors in the values of K.
-    distance : float
-        Of the origin that was taken from the samples, and for which an intercept makes up.
+    `beta` (m,) is inside its box, `products` (m,) are K beta, for every variable, and `multipliers`
+    (n_groups,) the lambda of each equality. The gap is the largest for products within their
+    rounding errors: `rounding` is the size of those in the values of K, `distance` that of the
+    origin that was taken from the samples, and for which an intercept makes up.
     """
     power = problem.power
     if power:  # the objectives may be beyond the range of floats, their parts are not
@@ -170,13 +159,9 @@ def largest_nu(first: Any, second: Any) -> Any:
 def nu_sums(first: Any, second: Any, nu: float) -> tuple[Any, Any]:
     """Return the sum of each class's multipliers, and nu as a multiple of the largest feasible.
 
-    Parameters
-    ----------
-    first, second : float or ndarray
-        Sums of the costs of two classes.
-    nu : float
-        Values above the largest feasible one count as that: the classes of a fold may be one sample
-        smaller, and class_weight changes their sums.
+    `first` and `second` are sums of the costs of two classes. `nu` above the largest feasible one
+    counts as that: the classes of a fold may be one sample smaller, and class_weight changes their
+    sums.
     """
     wanted, lighter = 0.5 * nu * (first + second), np.minimum(first, second)
     with np.errstate(divide="ignore", invalid="ignore"):

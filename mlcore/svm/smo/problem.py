@@ -14,19 +14,10 @@ _PLAIN = 256  # exponents of bounds up to which squares of sums neither overflow
 class Problem:
     """min 1/2 b'Kb + linear'b + epsilon |b|_1 in a box, with the sum of each group fixed.
 
-    Attributes
-    ----------
-    linear, lower, upper : float64 (m,)
-    index : intp (m,) or ...
-        The training sample of each variable; ``...`` where they are the samples themselves.
-    start : float64 (m,), optional
-        A feasible start; 0, or where `total` is given one that meets it, by default.
-    epsilon : float
-        Weight of the absolute values, not negative.
-    group : int8 (m,), optional
-        0 or 1; all 0 by default.
-    total : tuple of float, optional
-        Required sum of each group, when there is no `start`.
+    `linear`, `lower` and `upper` are float64 (m,); `index` (m,) is the training sample of each
+    variable, ``...`` where they are the samples themselves; `group` (m,) int8 is 0 or 1, all 0 by
+    default. `start` (m,) is feasible; 0, or where `total`, the required sum of each group, is given
+    one that meets it, by default. `epsilon` is not negative.
     """
 
     linear: np.ndarray
@@ -72,29 +63,16 @@ def is_plain(largest_bound: float) -> bool:
 class Solution:
     """Result of a solver, and how near it is to the optimum.
 
-    Attributes
-    ----------
-    beta, gradient : float64 (m,)
-        The multipliers, and Kb + q there.
-    objective : float
-        1/2 b'Kb + q'b + epsilon |b|_1.
-    violation : float
-        The largest KKT violation.
-    multipliers : list of (low, high, value)
-        For each group, the interval that the KKT conditions leave for the constraint's multiplier
-        and the value taken (mlcore.svm.smo.bias).
-    n_iter : int
-        Pair steps and Newton steps.
-    converged, diverged : bool
-        True if `tol` was reached; if the objective falls without end (no finite optimum).
-    cause : "steps", "rounding" or "kernel"
-        Of an end before `tol`: no steps left, values of K too rough, or no step lowered the
-        objective.
-    rounding, largest, distance : float
-        Size of the errors in the values of K, its largest value, and distance of the origin that
-        was taken from the samples.
-    coarseness : float
-        Rounding of predictions in units of that of K, at least 1.
+    `beta` and `gradient` (m,) are the multipliers and Kb + q there, `objective` is 1/2 b'Kb + q'b +
+    epsilon |b|_1, `violation` the largest of the KKT conditions, and `multipliers` the
+    (low, high, value) of each group: the interval that the conditions leave for the constraint's
+    multiplier, and the value taken (mlcore.svm.smo.bias). `n_iter` counts pair and Newton steps.
+
+    `converged`: `tol` was reached; `diverged`: the objective falls without end (no finite optimum).
+    `cause` is that of an end before `tol`: no "steps" left, values of K too rough ("rounding"), or
+    no step lowered the objective ("kernel"). `rounding` is the size of the errors in the values of
+    K, `largest` its largest value, `distance` that of the origin that was taken from the samples,
+    and `coarseness` the rounding of predictions in units of that of K, at least 1.
     """
 
     beta: np.ndarray

@@ -18,24 +18,11 @@ _FACE = 640  # most free variables that a Newton step is tried with
 def solve_small(
     problem: Problem, cache: KernelCache, tol: float, exact: bool, steps: int, progress: Any = None
 ) -> Solution | None:
-    """Return the solution of a small problem with finite bounds.
+    """Return the solution of a small problem with finite bounds, or None.
 
-    Parameters
-    ----------
-    problem : Problem
-    cache : KernelCache
-        Where all of K fits, it is computed.
-    tol : float
-    exact : bool
-        True to go on to rounding error.
-    steps : int
-        Most pair steps for each variable, of 200 at least.
-    progress : mlcore.estimator.progress.Progress, optional
-
-    Returns
-    -------
-    solution : Solution
-        None if K has no room or the steps do not suffice.
+    Where all of K fits, it is computed. `exact` goes on to rounding error; `steps` is the most pair
+    steps for each variable, of 200 at least. The result is None if K has no room or the steps do
+    not suffice.
     """
     cache.complete()
     if not cache.whole:

@@ -52,21 +52,11 @@ _FEW = 0.25  # part of the variables: where the required sums need more, all of 
 class Routes:
     """Sizes that decide on the route of a problem, as in the table above.
 
-    Attributes
-    ----------
-    pair : int
-        Most samples of the two largest classes for pairs in one compiled call.
-    small : int
-        Most variables of a problem that is solved in one compiled call.
-    entire : int
-        Most variables that make one working set, all of them, in rounds.
-    chunks : float
-        Least variables for chunks where K has no room.
-    steps, seeded_steps : int
-        Most pair steps for each variable of small problems and pairs, and of folds: rounds take
-        what needs more.
-    most_steps : int
-        Most pair steps in rounds without a limit of the user's, or 1000 for each variable.
+    At most `pair` samples of the two largest classes make pairs in one compiled call, `small`
+    variables a problem in one, and `entire` variables one working set, all of them, in rounds; at
+    least `chunks` make chunks where K has no room. `steps` and `seeded_steps` are the most pair
+    steps for each variable of small problems and pairs, and of folds: rounds take what needs more.
+    `most_steps`, or 1000 for each variable, bounds rounds without a limit of the user's.
     """
 
     pair: int = 640
@@ -93,22 +83,9 @@ def up_and_low(g, beta, lower, upper, epsilon):
 def solve(problem, cache, *, tol, exact=False, max_iter=-1, progress=None, routes=ROUTES):
     """Return the optimum of one problem, to a KKT violation of `tol` or of what rounding allows.
 
-    Parameters
-    ----------
-    problem : Problem
-    cache : KernelCache
-    tol : float
-    exact : bool
-        True to go on from there to rounding error, where that is possible.
-    max_iter : int
-        Bound on pair steps; -1 for `Routes.most_steps`.
-    progress : mlcore.estimator.progress.Progress, optional
-        Receives step, dual objective and violation once a round.
-    routes : Routes
-
-    Returns
-    -------
-    Solution
+    `exact` goes on from there to rounding error, where that is possible; `max_iter` bounds pair
+    steps, -1 for `Routes.most_steps`; `progress` receives step, dual objective and violation once a
+    round.
     """
     power = problem.power
     if power:

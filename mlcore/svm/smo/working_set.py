@@ -24,19 +24,9 @@ class WorkingSet:
     A variable has a slot, its row and column of the submatrix, as long as it stays. The slots of
     group 0 come first, then those of group 1; each group may end with empty slots, which cannot
     move. If all of K is in memory and all variables are chosen, K itself is worked on, and a slot
-    is a sample.
-
-    Attributes
-    ----------
-    K : array of which the slots in use are filled
-    spans : tuple of (begin, end, group)
-        The slots in use.
-    limits : tuple of int
-        Most variables of each group.
-    n_iter : int
-        Pair steps and Newton steps so far.
-    faces : int64 (2,)
-        Faces tried, and those whose step was taken whole.
+    is a sample. Of K the slots in use are filled, which `spans` lists as (begin, end, group);
+    `limits` is the most variables of each group; `n_iter` counts pair and Newton steps so far;
+    `faces` (2,) those tried, and those whose step was taken whole.
     """
 
     def __init__(self, cache, index, epsilon, members):
@@ -163,16 +153,8 @@ class WorkingSet:
     def solve(self, beta, gradient, lower, upper, *, tol, max_steps):
         """Improve the set's variables, to a violation of `tol` or for at most `max_steps`.
 
-        Parameters
-        ----------
-        beta, gradient, lower, upper : float64 (m,)
-            Of all variables of the problem; `beta` is changed.
-        tol : float
-        max_steps : int
-
-        Returns
-        -------
-        moved, change : the variables that moved, and by how much
+        The arrays are (m,), of all variables of the problem; `beta` is changed. Return the
+        variables that moved, and by how much.
         """
         end, slots, v = self.spans[-1][1], self._slots, self._variables
         dtype = self.K.dtype
