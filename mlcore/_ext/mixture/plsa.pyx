@@ -1,4 +1,4 @@
-"""Hot loops of mlcore.mixture.plsa.aspect_tables: expectation-maximisation on the non-zeros of counts.
+"""Hot loops of mlcore.mixture.plsa.aspect_tables: EM on the non-zeros of counts.
 
 Shapes, C order, checked by the caller: counts of n documents as CSR (`rows` (n + 1,), `words` and
 `counts` (nnz,)); u (v, stride) holds P(word | component), t (n, stride) P(component | document),
