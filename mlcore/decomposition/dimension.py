@@ -22,14 +22,8 @@ class NumberWanted(NamedTuple):
     def picker(self, weight: float, limit: float, rank: int) -> Pick | None:
         """Return the function that chooses the number by all eigenvalues; None if k is given.
 
-        Parameters
-        ----------
-        weight : float
-            Of all rows.
-        limit : float
-            Part of the largest eigenvalue up to which others are rounding errors.
-        rank : int
-            Largest number of eigenvalues that are not 0.
+        `weight` is that of all rows, `limit` the part of the largest eigenvalue up to which others
+        are rounding errors, `rank` the largest number of eigenvalues that are not 0.
         """
         if self.share is None and not self.most_likely:
             return None
@@ -84,16 +78,8 @@ def without_rounding(values: np.ndarray, limit: float, rank: int) -> np.ndarray:
 def evidence_dimension(variances: np.ndarray, n_samples: float) -> int:
     """Return the number of components of the greatest evidence, by Laplace's approximation.
 
-    Parameters
-    ----------
-    variances : (r,)
-        All positive eigenvalues of the covariance, descending.
-    n_samples : float
-        Rows, or the sum of their weights.
-
-    References
-    ----------
-    T. Minka, *Automatic choice of dimensionality for PCA*, NIPS 2000.
+    `variances` (r,) are all positive eigenvalues of the covariance, descending; `n_samples` may be
+    a sum of weights. T. Minka, *Automatic choice of dimensionality for PCA*, NIPS 2000.
     """
     d = len(variances)
     if d < 2:

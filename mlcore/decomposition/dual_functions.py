@@ -15,16 +15,9 @@ _VALUES = 1 << 17  # of a block of rows
 class DualFunctions:
     """Functions ``intercept + sum_i coef[i] k(x_i, .)``, prepared to be evaluated.
 
-    Parameters
-    ----------
-    samples : ndarray (n, d), CSR, what `kernel.encode` returns or a matrix of kernel values
-        The samples x_i.
-    kernel : Kernel
-    mean_coef : float64 (n,)
-        The functions are 0 in the mean of the samples weighted by these, which sum to 1.
-    coef : float64 (n, k)
-        Columns sum to 0.
-    intercept : float64 (k,)
+    The samples x_i are an array (n, d), CSR, what `kernel.encode` returns or a matrix of kernel
+    values. The functions are 0 in the mean of the samples weighted by `mean_coef` (n,), which sums
+    to 1; columns of `coef` (n, k) sum to 0; `intercept` is (k,). All three are float64.
     """
 
     def __init__(

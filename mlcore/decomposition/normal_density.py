@@ -15,17 +15,9 @@ def log_densities(
 ) -> np.ndarray:
     """Return the log density of each row of checked `X`, (n,) float64.
 
-    Parameters
-    ----------
-    X : float32 or float64 (n, d), or csr_array
-    mean : float64 (d,)
-    U : float64 (k, d)
-        Components.
-    units : ColumnUnits
-        Of the features.
-    variances : Variances
-        Along the components, and of the noise; if the noise is 0, the density is that within the
-        hull of the data, and that of other points is 0.
+    `X` (n, d) may be CSR; `U` (k, d) are the components, `units` those of the features. If the
+    noise in `variances` is 0, the density is that within the hull of the data, and that of other
+    points is 0.
     """
     d, noise, hull = U.shape[1], variances.noise, variances.singular(U.shape[1])
     present = variances.along > 0

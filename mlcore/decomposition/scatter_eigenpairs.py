@@ -147,16 +147,9 @@ class ScatterEigenpairs(NamedTuple):
 def scatter_eigenpairs(S: np.ndarray, k: int, every: bool, dtype: Any) -> ScatterEigenpairs:
     """Decompose S (d, d): the k + 1 leading eigenpairs, or all if that is as quick or asked for.
 
-    By block Lanczos where that is quicker, if it is proved that it has missed none; or by LAPACK.
-
-    Parameters
-    ----------
-    S : float64 (d, d)
-    k : int
-    every : bool
-        All values are needed.
-    dtype : dtype
-        Of the rows: to the rounding of float32 in half the time of that of float64.
+    By block Lanczos where that is quicker, if it is proved that it has missed none; or by LAPACK. S
+    is float64; `dtype` is that of the rows: to the rounding of float32 in half the time of that of
+    float64.
     """
     d = len(S)
     features = np.flatnonzero(S.diagonal())

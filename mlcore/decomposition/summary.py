@@ -47,22 +47,10 @@ def summary(
 ) -> dict[str, Any]:
     """Return the attributes of components, variances and their evidence.
 
-    Parameters
-    ----------
-    spectrum : Spectrum
-        Of the scatter of rows in these units.
-    values : (k,) or more
-        Its eigenvalues, those of rounding errors set to 0.
-    divisor : float
-        Scatter over covariance.
-    n : int
-        Rows.
-    origin : (d,), in the type of the data
-    mean : float64 (d,)
-        Of ``2^-power (x - origin)``.
-    units : ColumnUnits
-    scaled : bool
-        True if features are divided by their standard deviations.
+    The spectrum is of the scatter of n rows in `units`; `values`, (k,) or more, are its
+    eigenvalues, those of rounding errors set to 0; `divisor` is scatter over covariance. `origin`
+    (d,) is in the type of the data, `mean` (d,) float64, that of ``2^-power (x - origin)``.
+    `scaled` tells that features are divided by their standard deviations.
     """
     (d, k), dtype = spectrum.vectors.shape, origin.dtype
     exponent = 0 if scaled else int(units.power[0])

@@ -20,15 +20,9 @@ def error_of_two_normals(distance: float, priors: np.ndarray) -> float:
 def bhattacharyya_bound(means: np.ndarray, covariances: np.ndarray, priors: np.ndarray) -> float:
     """Return a bound of the least probability of error, at most ``1 - max(priors)``.
 
-    The sum over pairs of classes of ``sqrt(p_i p_j) exp(-B_ij)``, with the distance ``B = d' S^-1
-    d / 8 + ln(|S| / sqrt(|S_i| |S_j|)) / 2``, d the difference of the means and S the mean of the
-    covariances.
-
-    Parameters
-    ----------
-    means : (c, d)
-    covariances : (c, d, d) or (1, d, d)
-    priors : (c,)
+    The sum over pairs of classes of ``sqrt(p_i p_j) exp(-B_ij)``, with the distance ``B = d' S^-1 d
+    / 8 + ln(|S| / sqrt(|S_i| |S_j|)) / 2``, d the difference of the means (c, d) and S the mean of
+    the covariances, (c, d, d) or (1, d, d).
     """
     bound = 0.0
     for i in range(len(means)):

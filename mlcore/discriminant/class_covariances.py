@@ -46,17 +46,12 @@ def class_covariances(
     eps: float,
     rows: ClassRows | None,
 ) -> ClassCovariances:
-    """Estimate the covariance of each class.
+    """Estimate the covariance of each class; one without an inverse is a LinAlgError.
 
     ``(1 - pooling) S_j + pooling S_w`` is shrunk toward its diagonal, that of S_w where it is 0,
     then multiplied by ``1 - reg_param``, and the `ridge`, (d,), added to its diagonal. Where a
     matrix is ill-conditioned and the `rows` are at hand, its root comes from them. `eps` is the
     precision of the sums.
-
-    Raises
-    ------
-    LinAlgError
-        If a covariance has no inverse.
     """
     c, total = len(sums.weights), sums.total()
     reg_param, pooling, ddof = settings.reg_param, settings.pooling, int(settings.unbiased)

@@ -38,19 +38,12 @@ def discriminant_directions(
 ) -> Directions:
     """Return the directions of the largest variance of means over that within classes.
 
-    Features count in units of their deviation. Without shrinkage the pivoted Cholesky factor L of
-    the correlations of all samples gives ``T = L^-1 (means * shares^1/2)'``, the singular values
-    of which are the correlations rho of the directions with the classes: their variance within
-    classes is 1 - rho², of which exact separation leaves 0.
-
-    Parameters
-    ----------
-    rows : ClassRows or None
-        All rows; None if the sums tell the scatter within classes.
-    sums : ClassSums
-    shrinkage : float, "auto" or "oas"
-    tol : float
-        Least pivot of a feature that is kept.
+    Features count in units of their deviation. Without shrinkage (else a number, "auto" or "oas")
+    the pivoted Cholesky factor L of the correlations of all samples gives ``T = L^-1 (means *
+    shares^1/2)'``, the singular values of which are the correlations rho of the directions with the
+    classes: their variance within classes is 1 - rho², of which exact separation leaves 0. `rows`
+    are all, None if the sums tell the scatter within classes; `tol` is the least pivot of a feature
+    that is kept.
     """
     # The covariance within classes, in features that vary.
     between = (sums.means.T * sums.shares) @ sums.means

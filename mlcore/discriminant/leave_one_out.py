@@ -39,26 +39,10 @@ def leave_one_out_log_posteriors(
     and ``a = w_i W_k / (W_k - w_i)``, a change of rank one of its inverse; mu_k moves away from
     x_i, and their difference becomes ``e W_k / (W_k - w_i)``.
 
-    Parameters
-    ----------
-    offsets : (n, d) float64
-        Rows less the mean of all.
-    codes, weight : (n,)
-    means : (c, d) float64
-        Of the classes, less the mean of all.
-    covariance : (d, d) float64
-        The scatter within classes over `divisor`.
-    priors : (c,) or None
-        None is the share of weight of each class, without the row.
-    eps : float
-        Precision of the covariance.
-    wanted : (m,) intp
-        The rows that are left out.
-
-    Raises
-    ------
-    ValueError
-        If the covariance, or that without one of the rows, has no inverse.
+    `offsets` (n, d) and `means` (c, d) are less the mean of all; `covariance` is the scatter within
+    classes over `divisor`, of precision `eps`; `priors` (c,) may be None: the share of weight of
+    each class, without the row. `wanted` (m,) are the rows that are left out. A covariance without
+    an inverse, also that without one of them, is a ValueError.
     """
     # Rows and means where the covariance is 1.
     root, ill = root_of_sums(covariance, eps)
@@ -127,23 +111,9 @@ def quadratic_leave_one_out(
     to mu_k, the determinant is multiplied by ``(D / (D - w_i))^rank (1 - a m / D)``, and m becomes
     ``(D - w_i) / D (W_k / (W_k - w_i))² m / (1 - a m / D)``.
 
-    Parameters
-    ----------
-    distances : (n, c) float64
-        Squared Mahalanobis distances of rows to means.
-    codes, weight : (n,)
-    totals, log_determinants : (c,)
-    ddof : int
-        The divisor of the scatter of a class is its weight less this.
-    rounding : (c,) float64
-        Relative error of the distances.
-    priors : (c,) or None
-        None is the share of weight of each class, without the row.
-
-    Raises
-    ------
-    ValueError
-        If the covariance of a class, without one of its rows, has no inverse.
+    `distances` (n, c) are the squared ones of rows to means, of relative error `rounding` (c,);
+    `totals` and `log_determinants` are (c,); `priors` (c,) may be None: the share of weight of each
+    class, without the row. A covariance without an inverse when a row is left out is a ValueError.
     """
     # How a row changes its class: growth of its distance, and what is left of the determinant.
     rows, own = np.arange(len(codes)), distances[np.arange(len(codes)), codes]
@@ -330,30 +300,14 @@ def regularised_leave_one_out(
     Without row i of class k the scatter of that class, and that within all, lose ``a e e'``, with
     ``e = x_i - mu_k`` and ``a = w_i W_k / (W_k - w_i)``; their divisors lose w_i. So each
     covariance is one that rows of equal class and weight share, less a multiple of ``e e'``, which
-    a formula inverts, and, with shrinkage s, less that of ``s diag(e)²``: then it is factored
-    anew, in O(d³) for each row and class that changes.
+    a formula inverts, and, with shrinkage s, less that of ``s diag(e)²``: then it is factored anew,
+    in O(d³) for each row and class that changes.
 
-    Parameters
-    ----------
-    sums : ClassScatters
-        Of all rows and d features.
-    blocks : iterator of (rows, offsets)
-        Rows to be left out, (m,), and their values, (m, d), relative to the origin of the sums.
-    codes, weight : (n,)
-    settings : Regularisation
-    ridge : (d,)
-    priors : (c,) or None
-        None is the share of weight of each class, without the row.
-    eps : float
-        Precision of the sums.
-    lone : dict
-        Of a row the features that are constant in its class without it.
-    out : (n, c) float64
-
-    Raises
-    ------
-    ValueError
-        If a covariance, without one of the rows, has no inverse; it names the row.
+    `sums` are of all rows, of precision `eps`; `blocks` yield rows to be left out, (m,), and their
+    values, (m, d), relative to the origin of the sums; `ridge` is (d,); `priors` (c,) may be None:
+    the share of weight of each class, without the row; `lone` maps a row to the features that are
+    constant in its class without it. A covariance without an inverse is a ValueError that names the
+    row.
     """
     refits = _Refits(sums, settings, ridge, eps, lone)
     for rows, offsets in blocks:

@@ -45,12 +45,8 @@ class CanonicalPairs(NamedTuple):
 def by_cholesky(C: np.ndarray, ridge: np.ndarray, p: int) -> tuple[list[Factor] | None, np.ndarray]:
     """Return the factors of both blocks, None if one has none, and LAPACK's rcond of each.
 
-    Parameters
-    ----------
-    C : float64 (p + q, p + q)
-        Covariances of both blocks.
-    ridge : float64 (p + q,)
-        Added to its diagonal.
+    `C` (p + q, p + q) are the covariances of both blocks; `ridge` (p + q,) is added to its
+    diagonal.
     """
     factors, rconds = [], np.zeros(2)
     for i, part in enumerate((slice(0, p), slice(p, None))):
@@ -67,10 +63,7 @@ def by_cholesky(C: np.ndarray, ridge: np.ndarray, p: int) -> tuple[list[Factor] 
 def by_pivoted_cholesky(C: np.ndarray, ridge: np.ndarray, p: int, rounding: float) -> list[Factor]:
     """Return the factors of both blocks; what is left of a dependent feature is below `rounding`.
 
-    Parameters
-    ----------
-    C, ridge :
-        As in `by_cholesky`, with a diagonal near 1.
+    Arguments as in `by_cholesky`, with a diagonal near 1.
     """
     factors = []
     for part in (slice(0, p), slice(p, None)):
@@ -88,14 +81,8 @@ def by_qr(
 ) -> tuple[list[Factor], np.ndarray]:
     """Return the factors of both blocks, and the covariances of their whitened features.
 
-    Parameters
-    ----------
-    R : float64 (m, p + q)
-        ``R'R`` are the covariances of both blocks.
-    tol : float
-        Pivots up to this share of the first are rounding errors.
-    most : int
-        The largest rank without a ridge.
+    ``R'R`` are the covariances of both blocks, R (m, p + q). Pivots up to `tol` times the first are
+    rounding errors; `most` is the largest rank without a ridge.
     """
     factors, bases = [], []
     for part in (slice(0, p), slice(p, None)):
@@ -175,14 +162,8 @@ class Factorisation(NamedTuple):
 class ScaledCovariances:
     """Covariances of the features that vary, each in a unit near its deviation.
 
-    Attributes
-    ----------
-    C : (p + q, p + q) float64
-        Covariances of the features that vary of both blocks.
-    ridge : (p + q,) float64
-        To be added to the diagonal of C; both together are about 1.
-    p : int
-        Number of features of X that vary.
+    `C` (p + q, p + q) are those of both blocks, p features of X and q of Y; `ridge` (p + q,) is to
+    be added to its diagonal: both together are about 1.
     """
 
     def __init__(self, sums, powers, p, divisor, alphas, scale):
@@ -213,15 +194,7 @@ class ScaledCovariances:
     ) -> Factorisation:
         """Return the factors: by Cholesky, or where that loses digits from the rows, if any.
 
-        Parameters
-        ----------
-        blocks : Blocks or None
-            All rows.
-        center : float64 (p + q,)
-            Their mean.
-        dtype : dtype
-            Of the rows.
-        n_rows : int
+        `blocks` are all rows, `center` (p + q,) their mean, `dtype` their type.
         """
         C, ridge, p, eps = self.C, self.ridge, self.p, np.finfo(dtype).eps
         factors, rcond = by_cholesky(C, ridge, p)
@@ -286,16 +259,8 @@ class ScaledCovariances:
         """Return the largest ``|U'AU - I|``, of V too, and off the diagonal ``|U'C_xy V|``.
 
         Rounding is added: of the directions and of R to `eps`, which changes a variate by that
-        times ``sum_j |u_j|``, features being of variance 1; and without R, of the covariances.
-
-        Parameters
-        ----------
-        pairs : CanonicalPairs
-        C : (p + q, p + q)
-        R : (m, p + q), optional
-            ``R'R = C``: covariances of variates are then products of them, not of features.
-        eps : float
-            Precision of the directions.
+        times ``sum_j |u_j|``, features being of variance 1; and without R, of the covariances. With
+        `R` (m, p + q), ``R'R = C``, covariances of variates are products of them, not of features.
         """
         p, deviation, noises, variates = self.p, 0.0, [], []
         for W, part in ((pairs.U, slice(0, p)), (pairs.V, slice(p, None))):

@@ -53,14 +53,8 @@ class DimensionTest(NamedTuple):
 def dimension_test(rho: np.ndarray, weight: float, p: int, q: int) -> DimensionTest:
     """Return the tests of canonical correlations.
 
-    Parameters
-    ----------
-    rho : float64 (m,)
-        All correlations, in [0, 1], descending.
-    weight : float
-        Number of rows, weights counted as copies.
-    p, q : int
-        Ranks of the two blocks, the smaller of them m.
+    `rho` (m,) are all of them, in [0, 1], descending; `weight` the number of rows, weights counted
+    as copies; p and q the ranks of the two blocks, the smaller of them m.
     """
     left = np.arange(len(rho))
     p_left, q_left = p - left, q - left

@@ -24,30 +24,12 @@ class KernelView:
     """Functions of one view: its matrix S = Q diag(D) Q', and the ridge of its functions.
 
     The function with coefficients c has the values ``S c`` at the samples, times the square roots
-    of their weights, and the squared norm ``c'S c``.
+    of their weights, and the squared norm ``c'S c``. `rows` are those of positive weight, in
+    float64; true weights are 2^power times `w` (n,); `eps` is the precision of the samples.
 
-    Parameters
-    ----------
-    rows : KernelRows
-        Of the samples of positive weight, in float64.
-    w : float64 (n,)
-    alpha : float
-    power : int
-        The true weights are 2^power times `w`.
-    eps : float
-        The precision of the samples.
-
-    Attributes
-    ----------
-    S : CenteredGram
-    alpha : float
-        The ridge in units of S.
-    Q : (n, r)
-        Orthonormal eigenvectors of the eigenvalues above rounding.
-    values : (r,)
-        These, descending.
-    shrinkage : (r,)
-        ``(D / (D + alpha))^(1/2)``, how much of each component the ridge leaves.
+    The attribute `alpha` is the ridge in units of S; `Q` (n, r) are orthonormal eigenvectors of the
+    eigenvalues above rounding, `values` (r,), descending; `shrinkage` (r,), ``(D / (D +
+    alpha))^(1/2)``, is how much of each component the ridge leaves.
     """
 
     @classmethod

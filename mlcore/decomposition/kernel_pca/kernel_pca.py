@@ -313,19 +313,9 @@ def components(
 ) -> dict[str, Any]:
     """Return the attributes of the components and their evidence.
 
-    Parameters
-    ----------
-    found : Eigenpairs
-        k of them, or all.
-    S : CenteredGram
-    positive : bool
-        Leave out components of eigenvalue 0.
-    solver : str
-        "lapack" or "lanczos".
-    power : int
-        The weights are 2^power times those of S.
-    definite : bool
-        True if the kernel is positive semi-definite.
+    `found` are k eigenpairs, or all; those of eigenvalue 0 are left out if `positive`. `solver` is
+    "lapack" or "lanczos". The weights are 2^power times those of S. `definite` tells that the
+    kernel is positive semi-definite.
     """
     # Eigenpairs, those that are rounding set to 0, and the coefficients of the scores.
     rounding = S.rounding(found.values[0])

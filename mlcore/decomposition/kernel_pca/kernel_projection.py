@@ -367,20 +367,10 @@ def way_back(
 ) -> dict[str, np.ndarray]:
     """Return ``inverse_coef_`` and ``inverse_intercept_``, which predict samples by their scores.
 
-    Parameters
-    ----------
-    data : KernelData
-        The samples of a fit.
-    vectors : samples
-        Those that the coefficients belong to.
-    V : (n, k)
-        Weighted scores of the samples of the fit over the eigenvalues.
-    state : dict
-        The fitted attributes of the components.
-    alpha : float
-        Penalty of the ridge regression.
-    owner : str
-        Model to name in errors.
+    `data` are the samples of a fit, `vectors` those that the coefficients belong to; `V` (n, k) are
+    weighted scores of the samples of the fit over the eigenvalues; `state` holds the fitted
+    attributes of the components; `alpha` is the penalty of the ridge regression; `owner` is named
+    in errors.
     """
     used, values = data.used, state["eigenvalues_"]
     if not of_numbers(used):

@@ -220,28 +220,11 @@ def number_of_centers(n_centers: int | None, k: int | None, owner: str) -> int:
 def components_in_span(
     span: Span, samples: Any, data: KernelData, settings: Settings
 ) -> tuple[dict[str, Any], np.ndarray]:
-    """Return the attributes of the components, and ``V``: scores times weights over eigenvalues.
+    """Return the attributes of the components, and V (n, k): weighted scores over eigenvalues.
 
-    Parameters
-    ----------
-    span : Span
-    samples : float64 samples (n,), or the (n, n) matrix of a precomputed kernel
-        Those of `data`, less its origin.
-    data : KernelData
-    settings : Settings
+    `samples` are those of `data` less its origin, in float64, or the (n, n) matrix of a precomputed
+    kernel. A kernel that is not positive semi-definite on them is a ValueError.
 
-    Returns
-    -------
-    state : dict
-    V : float64 (n, k)
-
-    Raises
-    ------
-    ValueError
-        If the kernel is not positive semi-definite on the samples.
-
-    Notes
-    -----
     With the features F of the samples ``K - F F'`` is positive semi-definite, and so is it between
     centring matrices. Adding it to the centred ``F F'`` makes no eigenvalue less, and none larger
     by more than its trace; that is at most the sum of the squared distances of the samples from the
@@ -331,18 +314,10 @@ def _features(span, kernel, samples, n):
 def _rounding(span, A, w, squares):
     """Return a bound of the rounding errors of eigenvalues, and of the trace that is left out.
 
-    With the coefficients B of the samples, ``B = F L^-1``, an error D of ``L L'`` about the Gram
-    matrix of the centres changes ``F F'`` by ``B D B'`` and terms of higher order, and errors R of
-    kernel values by ``R B' + B R'`` and ``R (L L')^-1 R'``.
-
-    Parameters
-    ----------
-    span : Span
-    A : (m, m)
-        ``F' W F``.
-    w : (n,)
-    squares : float
-        ``sum_i w_i k(x_i, x_i)``.
+    `A` (m, m) is ``F' W F``, `squares` ``sum_i w_i k(x_i, x_i)``. With the coefficients B of the
+    samples, ``B = F L^-1``, an error D of ``L L'`` about the Gram matrix of the centres changes ``F
+    F'`` by ``B D B'`` and terms of higher order, and errors R of kernel values by ``R B' + B R'``
+    and ``R (L L')^-1 R'``.
     """
     m, total = span.m, float(w.sum())
     with single_threaded_blas():

@@ -15,18 +15,9 @@ def ridge(X: Any, coef: np.ndarray, mean: np.ndarray, shrinkage: np.ndarray) -> 
     """Return the coefficients (k, d) of a ridge regression of samples on their scores.
 
     Scores Y are uncorrelated, ``Y'WY = diag(lambda)``, and ``Y = KV`` with ``WY = V diag(lambda)``
-    for coefficients V whose columns sum to 0. So ``(Y'WY + alpha I)^-1 Y'WX`` is ``lambda / (lambda
-    + alpha) V'X``.
-
-    Parameters
-    ----------
-    X : ndarray (n, d) or CSR
-    coef : (n, k)
-        V.
-    mean : (d,)
-        A point near the samples, from which they are taken to lose no digits.
-    shrinkage : (k,)
-        ``lambda / (lambda + alpha)``.
+    for coefficients V, `coef` (n, k), whose columns sum to 0. So ``(Y'WY + alpha I)^-1 Y'WX`` is
+    ``lambda / (lambda + alpha) V'X``; `shrinkage` (k,) is the factor. `X` (n, d) may be CSR; `mean`
+    (d,) is a point near the samples, from which they are taken to lose no digits.
     """
     if sparse.issparse(X):
         sums = (X.T @ coef).T
@@ -48,29 +39,15 @@ def nearest(
 ) -> np.ndarray:
     """Return points z near `Z` whose images under the rbf kernel are near sums of others' images.
 
-    ``|phi(z) - sum_i g_i phi(x_i)|²`` is a constant less 2 m(z), ``m(z) = sum_i g_i k(z, x_i)``.
-    At its optimum z is the mean of the samples with the weights ``g_i k(z, x_i)``. Where m is
-    positive this mean lies in an ascending direction, so that a step on the way to it, halved
-    until m does not fall, never makes the distance larger; else the point stays where it is.
+    ``|phi(z) - sum_i g_i phi(x_i)|²`` is a constant less 2 m(z), ``m(z) = sum_i g_i k(z, x_i)``. At
+    its optimum z is the mean of the samples with the weights ``g_i k(z, x_i)``. Where m is positive
+    this mean lies in an ascending direction, so that a step on the way to it, halved until m does
+    not fall, never makes the distance larger; else the point stays where it is.
 
-    Parameters
-    ----------
-    values : callable
-        Kernel values (r, n) of points with the samples.
-    X : ndarray (n, d) or CSR
-    coef : (r, n)
-        g, a row for each point.
-    Z : (r, d)
-    scale : float
-        The root of the kernel's gamma.
-    tol : float
-        Length of the last step, in units of 1 / scale.
-    max_iter : int
-
-    References
-    ----------
-    .. [1] S. Mika, B. Schölkopf, A. Smola, K.-R. Müller, M. Scholz, G. Rätsch, *Kernel PCA and
-       de-noising in feature spaces*, Advances in Neural Information Processing Systems 11, 1999.
+    `values` returns the kernel values (r, n) of points with the samples `X` (n, d), which may be
+    CSR; `coef` (r, n) is g, a row for each point of `Z` (r, d); `scale` the root of the kernel's
+    gamma; `tol` the length of the last step, in units of 1 / scale. S. Mika et al., *Kernel PCA and
+    de-noising in feature spaces*, Advances in Neural Information Processing Systems 11, 1999.
     """
     Z = Z.copy()
     # The terms of m(z), their sums, and the points that may still move.
