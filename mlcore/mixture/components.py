@@ -64,19 +64,11 @@ class Components(ABC):
     categories, origin and variances). It holds no parameters: they are arguments and results, so
     that several runs of EM share one object.
 
-    Attributes
-    ----------
-    n_components : int
-        k.
-    collapsed_may_grow : bool
-        Whether later rows may bring back a collapsed component whose weight is not 0.
-    bounded : bool
-        False if the objective grows without bound, or to one that says nothing of the data, where a
-        component shrinks to a point: then runs with fewer collapsed components are better.
-    exact : bool
-        False if the M-step is not that of greatest likelihood, so that this may fall a little.
-    weight_power : int
-        2^weight_power is what a weight of 1 stands for in rows and statistics.
+    `collapsed_may_grow`: later rows may bring back a collapsed component whose weight is not 0.
+    `bounded` is False if the objective grows without bound, or to one that says nothing of the
+    data, where a component shrinks to a point: then runs with fewer collapsed components are
+    better. `exact` is False if the M-step is not that of greatest likelihood, so that this may fall
+    a little. 2^weight_power is what a weight of 1 stands for in rows and statistics.
     """
 
     n_components: int
@@ -91,17 +83,9 @@ class Components(ABC):
     def rows(self, X: Any, weight: np.ndarray | None) -> Any:
         """Return `Rows` for the E-step.
 
-        Parameters
-        ----------
-        X : (n, d) float32 or float64, dense or CSR
-            Checked; NaN is a missing value.
-        weight : (n,) float64, or None
-            Positive sample weights; None where all are 1.
-
-        Raises
-        ------
-        ValueError
-            If a value is impossible under every component, whatever its parameters.
+        `X` (n, d), dense or CSR, is checked; NaN is a missing value. `weight` (n,) is positive;
+        None where all are 1. A value that is impossible under every component, whatever its
+        parameters, is a ValueError.
         """
 
     # ---- EM
@@ -112,17 +96,11 @@ class Components(ABC):
     ) -> Any:
         """Return `Parameters` to start from.
 
-        Parameters
-        ----------
-        em : EM
-            The loop over the rows ``em.rows``; ``em.over(rows).best(runs, n_steps)`` tells the best
-            of some candidates by a few steps on fewer rows.
-        start_values : tuple
-            Parts of the parameters that the user gave; None in place of each other part.
-        rng : Generator, or None
-            None if no part is missing.
-        number : int
-            Of this start among `n_init`, from 0: starts may differ by more than their draws.
+        `em` is the loop over the rows ``em.rows``; ``em.over(rows).best(runs, n_steps)`` tells the
+        best of some candidates by a few steps on fewer rows. `start_values` are the parts of the
+        parameters that the user gave, None in place of each other part; `rng` is None if no part is
+        missing. `number`, from 0, is that of this start among `n_init`: starts may differ by more
+        than their draws.
         """
 
     @abstractmethod
@@ -131,20 +109,10 @@ class Components(ABC):
 
     @abstractmethod
     def maximize(self, statistics: Any, parameters: Any) -> tuple[Any, np.ndarray]:
-        """Return the next parameters: the M-step.
+        """Return the next parameters, the M-step, and (k,) bool, the components that collapsed.
 
-        Parameters
-        ----------
-        statistics : Statistics
-            Of positive mass.
-        parameters : Parameters
-            Those of the E-step. Components without mass keep them, with weight 0.
-
-        Returns
-        -------
-        parameters : Parameters
-        collapsed : (k,) bool
-            Components that lost all their rows, or shrank to a single point.
+        These lost all their rows, or shrank to a single point. The statistics are of positive mass;
+        `parameters` are those of the E-step: components without mass keep them, with weight 0.
         """
 
     def step(self, rows: Any, parameters: Any) -> tuple[float, Any, np.ndarray]:
@@ -173,19 +141,10 @@ class Components(ABC):
         return None
 
     def spikes(self, ties: Any, parameters: Any, shrunk: np.ndarray, mass: np.ndarray) -> Any:
-        """Return which of the shrunk components describe tied rows.
+        """Return, as `Spikes`, those of the shrunk components that describe tied rows.
 
-        Parameters
-        ----------
-        ties : Ties
-        parameters : Parameters
-        shrunk : (n_shrunk,) intp
-        mass : (k,)
-            Of the components over the rows of `ties`, in the unit of the sample weights.
-
-        Returns
-        -------
-        spikes : Spikes
+        `shrunk` (n_shrunk,) are their numbers; `mass` (k,) is that of the components over the rows
+        of `ties`, in the unit of the sample weights.
         """
         raise NotImplementedError
 
@@ -217,13 +176,7 @@ class Components(ABC):
     ) -> Any:
         """Return parameters with others for collapsed components; None if these cannot restart.
 
-        Parameters
-        ----------
-        parameters : Parameters
-        collapsed : (n_collapsed,) intp
-            Ascending, at least one.
-        rows : Rows
-        rng : Generator
+        `collapsed` (n_collapsed,) are their numbers, ascending, at least one.
         """
         return None
 
@@ -251,26 +204,11 @@ class Components(ABC):
     def posterior(
         self, X: Any, parameters: Any, tables: dict[Any, Any], with_proba: bool
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-        """Return densities and components of rows, which may be new.
+        """Return log p(x_i), labels and P(component | x_i) of rows as in `rows`, which may be new.
 
-        Parameters
-        ----------
-        X : (n, d)
-            As in `rows`.
-        parameters : Parameters
-        tables : dict
-            Cache for later calls under the same parameters; empty at first.
-        with_proba : bool
-            True if probabilities are asked for.
-
-        Returns
-        -------
-        log_density : (n,)
-            log p(x_i).
-        labels : (n,) intp
-            The most probable component.
-        proba : (n, k), or None
-            P(component | x_i).
+        These are (n,), (n,) intp, the most probable component, and (n, k), or None if probabilities
+        are not asked for. `tables`, empty at first, is a cache for later calls under the same
+        parameters.
         """
         raise NotImplementedError
 

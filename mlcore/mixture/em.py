@@ -22,32 +22,17 @@ class Fall(NamedTuple):
 class Run:
     """One run of EM.
 
-    Attributes
-    ----------
-    parameters : Parameters
-        Those of the last entry of the trace.
-    following : Parameters
-        What the next step leads to; until the first objective is known, the start.
-    trace : list of float
-        The objective at the start, and after each step.
-    change : float
-        Gain of the last step.
-    ahead : tuple or None
-        The step from `following`, if that has been taken to look.
-    shrunk : (k,) bool
-        Components that the last step left without rows, or at the least variances.
-    spikes : Spikes or None
-        Those of the shrunk components that describe tied rows.
-    collapsed : (n_collapsed,) intp
-        The other shrunk components.
-    restarted : (n_restarted,) intp
-        Components that began in place of collapsed ones.
-    replaced : float or None
-        Objective of the run that the first restart replaced.
-    fall : Fall or None
-        The largest.
-    converged : bool
-        The last step and the next one, which is not taken, gain less than `tol`.
+    `parameters` are those of the last entry of `trace`, which holds the objective at the start and
+    after each step; `following` what the next step leads to, until the first objective is known the
+    start; `ahead` the step from there, if that has been taken to look; `change` the gain of the
+    last.
+
+    `shrunk` (k,) bool are the components that the last step left without rows, or at the least
+    variances; `spikes` those of them that describe tied rows, `collapsed` (n_collapsed,) the
+    others, `restarted` (n_restarted,) the components that began in place of collapsed ones;
+    `replaced` is the objective of the run that the first restart replaced; `fall` the largest. A
+    run has `converged` when the last step and the next one, which is not taken, gain less than
+    `tol`.
     """
 
     def __init__(self, parameters: Any) -> None:
@@ -94,17 +79,10 @@ class Run:
 
 
 class EM:
-    """EM for components over the same rows.
+    """EM for components over the same rows, which are as ``components.rows`` returns them.
 
-    Parameters
-    ----------
-    components : Components
-    rows : Rows
-        As ``components.rows`` returns them.
-    tol : float
-        A run has converged when its objective moves by less in a step, and in the next.
-    progress : Progress, optional
-        Shows every step.
+    A run has converged when its objective moves by less than `tol` in a step, and in the next.
+    `progress` shows every step.
     """
 
     def __init__(

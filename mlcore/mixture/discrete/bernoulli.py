@@ -228,16 +228,7 @@ class BernoulliMixture(DiscreteMixture):
 class BernoulliComponents(BinomialProduct):
     """Independent features that are 0 or 1, or above a threshold or not.
 
-    Parameters
-    ----------
-    n_components : int
-    alpha : float
-    n_features : int
-    threshold : float or None
-        Above this a value is 1, else 0; None: values must be 0 or 1.
-    missing : bool
-    owner : str
-        As of `BinomialProduct`.
+    Above `threshold` a value is 1, else 0; None: values must be 0 or 1. Else as `BinomialProduct`.
     """
 
     def __init__(

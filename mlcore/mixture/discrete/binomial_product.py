@@ -31,25 +31,11 @@ class Failures(NamedTuple):
 class BinomialProduct(DiscreteComponents):
     """Numbers of successes in known numbers of trials, independent of each other.
 
-    The table of parameters holds probabilities of success, (d, k), and of failure behind them:
-    1 - p, without losing what is small.
-
-    Parameters
-    ----------
-    n_components : int
-    alpha : float
-        Pseudo-count of a success and of a failure.
-    trials : (d,) float64
-        Numbers of trials; 1 where features are binary.
-    missing : bool
-        Whether NaN is a missing value, not an error.
-    owner : str
-        Of error messages.
-
-    Attributes
-    ----------
-    threshold : float or None
-        Above this a value is 1, else 0; None: values are numbers of successes.
+    The table of parameters holds probabilities of success, (d, k), and of failure behind them: 1 -
+    p, without losing what is small. `alpha` is the pseudo-count of a success and of a failure;
+    `trials` (d,) are 1 where features are binary; with `missing`, NaN is a missing value, not an
+    error; `owner` is named in errors. Above the attribute `threshold` a value is 1, else 0; None:
+    values are numbers of successes.
     """
 
     threshold: float | None = None

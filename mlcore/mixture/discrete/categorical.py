@@ -285,15 +285,8 @@ class CategoricalMixture(DiscreteMixture):
 class CategoricalComponents(DiscreteComponents):
     """Independent items, each of finitely many values; NaN is a missing answer.
 
-    Parameters
-    ----------
-    n_components : int
-    alpha : float
-        Pseudo-count of every category.
-    categories : list of (n_categories,) float64
-        The values of each item, ascending.
-    owner : str
-        Of error messages.
+    `alpha` is the pseudo-count of every category; `categories` holds the values of each item,
+    (n_categories,) float64, ascending; `owner` is named in errors.
     """
 
     def __init__(

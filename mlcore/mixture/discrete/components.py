@@ -63,22 +63,10 @@ class DiscreteComponents(Components):
 
     The log-density of a row is a constant plus a sum over its entries (`SparseRows`). Tables hold
     the probabilities of columns, (n_columns, k): of words, of the categories of all items one after
-    another, or of success in each feature and then of failure in each.
-
-    Parameters
-    ----------
-    n_components : int
-    alpha : float
-        Pseudo-count of every column in every component.
-    owner : str
-        Of error messages.
-
-    Attributes
-    ----------
-    n_features : int
-        Columns of X.
-    n_outcomes : (n_items, 1) float64, or int
-        Number of outcomes of each item; or of the only item.
+    another, or of success in each feature and then of failure in each. `alpha` is the pseudo-count
+    of every column in every component; `owner` is named in errors. `n_features` are the columns of
+    X; `n_outcomes`, (n_items, 1) float64, or int for an only item, the numbers of outcomes of
+    items.
     """
 
     n_features: int
@@ -118,16 +106,9 @@ class DiscreteComponents(Components):
     ) -> "Statistics":
         """Return the statistics from sums over entries.
 
-        Parameters
-        ----------
-        rows : Rows
-        sums : (n_entry_columns, k)
-            Of the responsibilities times the values of the entries of each of ``rows.sparse``'
-            columns.
-        mass : (k,)
-        log_likelihood : float
-        before : (n_columns, k), or None
-            Table that the responsibilities were formed by.
+        `sums` (n_entry_columns, k) are of the responsibilities times the values of the entries of
+        each of ``rows.sparse``' columns; `mass` is (k,); `before` (n_columns, k), or None, is the
+        table that the responsibilities were formed by.
         """
 
     @abstractmethod

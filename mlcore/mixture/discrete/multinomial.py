@@ -172,15 +172,8 @@ class MultinomialMixture(DiscreteMixture):
 class MultinomialComponents(DiscreteComponents):
     """Counts of words, each drawn from the component's distribution.
 
-    Parameters
-    ----------
-    n_components : int
-    alpha : float
-        Pseudo-count of every word.
-    n_features : int
-        Number of words.
-    owner : str
-        Of error messages.
+    `alpha` is the pseudo-count of every word, `n_features` the number of words; `owner` is named in
+    errors.
     """
 
     # Documents are so long, and tables so large, that leaving out what is tiny halves the time.

@@ -18,23 +18,10 @@ class Patterns:
     """Groups of neighbouring items, and the combinations of their values: patterns.
 
     A table of logarithms by category becomes one by pattern, where a row finds the sum of several
-    items in one place; and sums by pattern become sums by category.
-
-    Parameters
-    ----------
-    sizes : list of int
-        Numbers of categories of the items.
-    holes : (n_items,) bool
-        Whether an item may be missing: one more outcome, which adds nothing.
-    n_rows : int
-    width : int
-        Bytes of a row of the tables.
-
-    Attributes
-    ----------
-    length : int
-        Number of groups.
-    n_patterns : int
+    items in one place; and sums by pattern become sums by category. `sizes` are the numbers of
+    categories of the items; `holes` (n_items,) is True where an item may be missing: one more
+    outcome, which adds nothing; `width` is the bytes of a row of the tables. `length` is the number
+    of groups.
     """
 
     def __init__(self, sizes, holes, n_rows, width):

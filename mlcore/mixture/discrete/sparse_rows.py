@@ -139,18 +139,10 @@ def rows_of_bits(
 ) -> tuple[SparseRows, np.ndarray]:
     """Return binary features as sparse rows, and which rows have a value but 0, 1 and NaN.
 
-    An entry is a group of `BIT_GROUP` features of which some differ from their modes; its column
-    is the number of the group times 2^BIT_GROUP plus a bit for each feature that differs. After
-    these comes a column for each feature, with an entry in rows where it is missing.
-
-    Parameters
-    ----------
-    X : (n, d)
-    modes : (d,) bool
-    threshold : float
-        Values above are 1, others 0.
-    strict : bool
-        Whether to look for other values.
+    An entry is a group of `BIT_GROUP` features of which some differ from their `modes`, (d,) bool;
+    its column is the number of the group times 2^BIT_GROUP plus a bit for each feature that
+    differs. After these comes a column for each feature, with an entry in rows where it is missing.
+    Values above `threshold` are 1, others 0; only if `strict` are other values looked for.
     """
     n, d = X.shape
     groups = np.zeros((-(-d // BIT_GROUP), BIT_GROUP), np.uint8)

@@ -26,15 +26,10 @@ def least_impossible(
     """Return responsibilities for rows that are impossible under every component.
 
     They are the limit for probabilities of 0 that go to 0 together: only components with the fewest
-    impossible values of the row have any, in proportion to their densities of the other values.
-
-    Parameters
-    ----------
-    X : (n, n_columns)
-    logs : ((k,), (n_columns, k))
-        Constants and table of the log-densities, with 0 for impossible values.
-    never : ((k,), (n_columns, k))
-        The same for the number of impossible values; infinite constants for components of weight 0.
+    impossible values of the row have any, in proportion to their densities of the other values. `X`
+    is (n, n_columns); `logs` are constants (k,) and table (n_columns, k) of the log-densities, with
+    0 for impossible values; `never` the same for the number of these, with infinite constants for
+    components of weight 0.
     """
     count = X @ never[1] + never[0]
     least = count.min(axis=1, keepdims=True)

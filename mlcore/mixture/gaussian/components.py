@@ -22,19 +22,9 @@ _SINGLE, _DOUBLE = 1e-5 * 2.0**24, 1e-9 * 2.0**53
 class GaussianComponents(Components):
     """Gaussians, whose covariances are of one family.
 
-    Parameters
-    ----------
-    n_components : int
-    family : CovarianceType
-    reg_covar : float or None
-        Added to variances; None: a floor relative to those of the data.
-    scale : DataScale
-    init_params : str
-        How start values that the user did not give are drawn.
-    missing : bool
-        Whether NaN is a missing value, not an error.
-    owner : str
-        Of error messages.
+    `reg_covar` is added to variances; None: a floor relative to those of the data. `init_params`
+    tells how start values that the user did not give are drawn. With `missing`, NaN is a missing
+    value, not an error; `owner` is named in errors.
     """
 
     def __init__(

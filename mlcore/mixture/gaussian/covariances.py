@@ -42,21 +42,13 @@ class CovarianceType(ABC):
     An object has no state. Shapes: k components, d features; `covariances`, `precisions` and
     `factors` (upper triangular P with P Pᵀ the precision, or its root) have the shape `shape`.
 
-    Attributes
-    ----------
-    name : str
-        The value of ``covariance_type``.
-    layout : {"full", "tied", "diag", "spherical"}
-        Form in which the compiled E-step reads factors and sums moments.
-    shared : bool
-        True for one array for all components.
-    any_unit, any_rotation : bool
-        True if fits do not depend on the units of features, or on a rotation of the data: then
-        starts may choose these.
-    takes_missing : bool
-        True if features are independent within a component, so that missing values drop out.
-    score_scales : {"each", "one"} or None
-        Scale parameters of the scores by feature, for Fisher vectors; None: they have none.
+    `name` is the value of ``covariance_type``; `layout` ("full", "tied", "diag" or "spherical") the
+    form in which the compiled E-step reads factors and sums moments; `shared` tells that all
+    components have one array. `any_unit`, `any_rotation`: fits do not depend on the units of
+    features, or on a rotation of the data, so that starts may choose these. `takes_missing`:
+    features are independent within a component, so that missing values drop out. `score_scales`
+    ("each" or "one") are the scale parameters of the scores by feature, for Fisher vectors; None:
+    they have none.
     """
 
     name: ClassVar[str]
@@ -121,21 +113,10 @@ class CovarianceType(ABC):
         scale: DataScale,
         reg_covar: float | None,
     ) -> tuple[Parameters, np.ndarray]:
-        """Return the parameters of greatest likelihood: the M-step.
+        """Return the parameters of greatest likelihood, the M-step, and (k,) bool, what collapsed.
 
-        Parameters
-        ----------
-        statistics : Statistics
-            Under the parameters `before`, which components without any mass keep.
-        before : Parameters
-        scale : DataScale
-        reg_covar : float or None
-
-        Returns
-        -------
-        parameters : Parameters
-        collapsed : (k,) bool
-            Without mass, or with variances at the floor in all features.
+        Such components are without mass, or have variances at the floor in all features. The
+        statistics are those under the parameters `before`, which components without any mass keep.
         """
         origin, variances = scale
         mass, first = statistics.mass, statistics.first
@@ -164,21 +145,10 @@ class CovarianceType(ABC):
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the likeliest covariances without a floor, and the variances of each component.
 
-        Parameters
-        ----------
-        statistics : Statistics
-        divisor : (k,)
-            Mass of each component; 1 for those without any.
-        shift : (k, d)
-            New means minus those of the statistics.
-        offsets : (k, d)
-            Means of the statistics minus the origin.
-
-        Returns
-        -------
-        S : array of the shape `shape`
-        widths : (k, d)
-            Variances of every feature; not read if one covariance is shared by all components.
+        They have the shape `shape` and (k, d); the variances are not read if one covariance is
+        shared by all components. `divisor` (k,) is the mass of each, 1 for those without any;
+        `shift` (k, d) the new means minus those of the statistics; `offsets` (k, d) these minus the
+        origin.
         """
 
     @abstractmethod

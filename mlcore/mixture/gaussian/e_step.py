@@ -29,13 +29,8 @@ _LOG_2_PI = math.log(2 * math.pi)
 class Rows:
     """The rows of one call, with the likeliest component of each as the last pass found it.
 
-    Parameters
-    ----------
-    X : (n_samples, n_features) float32 or float64, C order
-    weight : (n_samples,) float64, or None: all 1
-    family : CovarianceType
-    origin : (n_features,), of the type of X
-        Near the data, subtracted first of all.
+    `X` (n, d) is float32 or float64, in C order; `weight` (n,) float64, or None: all 1; `origin`
+    (d,), of the type of X, is near the data and subtracted first of all.
     """
 
     def __init__(self, X, weight, family: CovarianceType, origin):
@@ -193,14 +188,7 @@ def rounding(
 ) -> float:
     """Return a bound on the rounding error of the mean log-likelihood of n rows.
 
-    Parameters
-    ----------
-    family : CovarianceType
-    parameters : Parameters
-    origin : (d,), of the type of the rows
-    log_likelihood : float
-        The mean, as it was computed.
-    n : float
+    `origin` (d,) is of the type of the rows; `log_likelihood` the mean, as it was computed.
     """
     d = len(origin)
     single = origin.dtype != np.float64 and _holds_in_single(family, parameters, origin)

@@ -19,12 +19,7 @@ _LOG_2_PI = np.log(2 * np.pi)
 class IncompleteRows:
     """As `e_step.Rows`, with NaN for what is missing; sums in float64.
 
-    Parameters
-    ----------
-    X : (n_samples, n_features) float32 or float64
-    weight : (n_samples,) float64, or None: all 1
-    added : float
-        Number that the M-step adds to variances; imputed values do not count it.
+    `added` is the number that the M-step adds to variances; imputed values do not count it.
     """
 
     def __init__(self, X, weight, added):

@@ -69,16 +69,9 @@ def no_spikes(n_features: int) -> Spikes:
 def tied_values(X: np.ndarray, weight, origin, power: int, *, merged: bool = False) -> Ties:
     """Return the values of at least 3 complete rows of total weight at least max(d + 2, 5).
 
-    Parameters
-    ----------
-    X : (n, d)
-    weight : (n,) or None
-    origin : (d,)
-        Near the rows.
-    power : int
-        2^power is what a weight of 1 stands for.
-    merged : bool
-        True where equal rows have been merged to one of their weight, so that only this counts.
+    `weight` (n,) may be None: ones. `origin` (d,) is near the rows; 2^power is what a weight of 1
+    stands for. `merged`: equal rows have been merged to one of their weight, so that only this
+    counts.
     """
     d = X.shape[1]
     key = np.empty(len(X))
@@ -106,17 +99,9 @@ def tied_values(X: np.ndarray, weight, origin, power: int, *, merged: bool = Fal
 
 
 def with_earlier(found: Ties, rows: Rows, known: Ties, share: float) -> Ties:
-    """Return the ties of earlier rows and of new ones, which are `share` of all.
+    """Return the ties of earlier rows, `known`, and of new ones, which are `share` of all.
 
-    Parameters
-    ----------
-    found : Ties
-        Of the new rows.
-    rows : Rows
-        The new rows, which need not be many to add to what was tied before.
-    known : Ties
-        Of the earlier rows.
-    share : float
+    `found` are the ties of the new `rows`, which need not be many to add to what was tied before.
     """
     own = np.zeros(len(known.share))
     new = np.ones(len(found.share), bool)
@@ -143,16 +128,8 @@ def spikes_among(
 ) -> Spikes:
     """Return which of the shrunk components have at least 90 % of their mass from one tied value.
 
-    Parameters
-    ----------
-    shrunk : (n_shrunk,) intp
-    parameters : Parameters
-    family : CovarianceType
-    origin : (d,)
-    ties : Ties
-        Of the rows.
-    mass : (k,)
-        Of the components, in the unit of the sample weights.
+    `shrunk` (n_shrunk,) are their numbers; `origin` is (d,); `mass` (k,) is that of the components,
+    in the unit of the sample weights.
     """
     k, d = parameters.means.shape
     deviations = np.sqrt(family.variances(parameters.covariances, k, d))

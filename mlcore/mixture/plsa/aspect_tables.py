@@ -55,27 +55,12 @@ class Documents:
     """Documents of counts, the rows of PLSA.
 
     Counts are scaled by a power of two where they are huge or tiny, weights where the largest is
-    not 1; the pseudo-counts with them, so that nothing else changes.
+    not 1; the pseudo-counts with them, so that nothing else changes. `X` (n, v) is non-negative
+    CSR, float32 or float64; `weight` (n,), of the documents, may be None: ones; `alpha` are the
+    pseudo-counts of every word of a component and of every component of a document.
 
-    Parameters
-    ----------
-    X : csr_array (n, v) of non-negative float32 or float64
-    weight : (n,) float64 or None
-        Of the documents; None is all ones.
-    n_components : int
-    alpha : float
-        Pseudo-counts of every word of a component and of every component of a document.
-
-    Attributes
-    ----------
-    totals : (n,) float64
-        Scaled counts of each document.
-    mass : float
-        Weighted sum of `totals`.
-    unit : int
-        2^unit is what a scaled and weighted count of 1 stands for.
-    total : float
-        Weighted sum of the counts.
+    `totals` (n,) float64 are the scaled counts of each document, `mass` is their weighted sum,
+    2^unit what a scaled and weighted count of 1 stands for, `total` the weighted sum of the counts.
     """
 
     def __init__(self, X, weight, n_components, alpha):

@@ -24,17 +24,9 @@ class PLSAStatistics(NamedTuple):
 class AspectComponents(Components):
     """Distributions of words. A document's mixture is a parameter of `fit`, which has all rows.
 
-    By sums over blocks of documents nothing is remembered of one, so its mixture is folded in.
-
-    Parameters
-    ----------
-    n_components : int
-    alpha : float
-        Pseudo-counts of every word of a component and of every component of a document.
-    tol, max_iter : float, int
-        Of the mixtures that are folded in.
-    folded : bool
-        True for steps by sums over blocks.
+    By sums over blocks of documents, if `folded`, nothing is remembered of one, so its mixture is
+    folded in, with `tol` and `max_iter`. `alpha` are the pseudo-counts of every word of a component
+    and of every component of a document.
     """
 
     collapsed_may_grow = True
