@@ -315,9 +315,9 @@ def _rounding(span, A, w, squares):
     """Return a bound of the rounding errors of eigenvalues, and of the trace that is left out.
 
     `A` (m, m) is ``F' W F``, `squares` ``sum_i w_i k(x_i, x_i)``. With the coefficients B of the
-    samples, ``B = F L^-1``, an error D of ``L L'`` about the Gram matrix of the centres changes ``F
-    F'`` by ``B D B'`` and terms of higher order, and errors R of kernel values by ``R B' + B R'``
-    and ``R (L L')^-1 R'``.
+    samples, ``B = F L^-1``, an error D of ``L L'`` about the Gram matrix of the centres changes
+    ``F F'`` by ``B D B'`` and terms of higher order, and errors R of kernel values by
+    ``R B' + B R'`` and ``R (L L')^-1 R'``.
     """
     m, total = span.m, float(w.sum())
     with single_threaded_blas():
