@@ -12,13 +12,7 @@ from mlcore.blocks.sequence import Block, Blocks, Delayed, Given, library_of
 
 
 def as_blocks(blocks: Any) -> Blocks:
-    """Return the blocks that a user means.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If they are none, or there is none.
-    """
+    """Return the blocks that a user means; raise TypeError or ValueError if they are none."""
     if isinstance(blocks, Blocks):
         chosen = blocks
     elif (

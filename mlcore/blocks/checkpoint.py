@@ -24,23 +24,9 @@ _NOT_OF_THE_RESULT = ("callback", "verbose", "n_jobs")  # parameters
 class Checkpoint:
     """The file from which a fit goes on, and which it replaces as it goes.
 
-    Parameters
-    ----------
-    path : path-like
-    model : Model
-        With the parameters of the fit.
-    blocks : Blocks
-    first : tuple
-        X, y and weights of the first block that has rows.
-    start : object
-        What the fit begins with: the argument of `fit_blocks`.
-    seconds : float
-        Steps that end sooner after the last checkpoint write none.
-
-    Attributes
-    ----------
-    step : int
-        The last one that the file has.
+    The model has the parameters of the fit, `first` is X, y and weights of the first block that has
+    rows, `start` the argument of `fit_blocks`. Steps that end within `seconds` of the last write
+    write none; `step` is the last one that the file has.
     """
 
     def __init__(
@@ -70,12 +56,8 @@ class Checkpoint:
     def resumed(self, model: Any, readings: Readings) -> Any:
         """Return the model as the file has it, None if there is no file.
 
-        The digests of the file are given to the readings, which compare them.
-
-        Raises
-        ------
-        ValueError
-            If the file is none, damaged, newer than this mlcore, or of another fit.
+        The digests of the file are given to the readings, which compare them. A file that is none,
+        damaged, newer than this mlcore, or of another fit raises ValueError.
         """
         self._readings = readings
         if not self._path.exists():
@@ -107,12 +89,8 @@ class Checkpoint:
     def write(self, work: Any, step: int = 0, *, at_once: bool = False) -> None:
         """Replace the file by one of this state, unless the last one is recent.
 
-        Raises
-        ------
-        OSError
-            If it cannot be written; the file before is still there.
-        TypeError
-            If the model has a parameter that only pickle could store.
+        If it cannot be written (OSError), the file before is still there; a parameter of the model
+        that only pickle could store raises TypeError.
         """
         now = time.monotonic()
         if not at_once and now - self._written < self._seconds:

@@ -21,16 +21,8 @@ _PLAIN = {str, bytes, int, float, bool, type(None)}
 class Shape(NamedTuple):
     """The form of the first block, which all have.
 
-    Attributes
-    ----------
-    n_features : int or None
-        None where samples are no rows of two dimensions.
-    y, sample_weight : bool
-        Given.
-    y_columns : tuple of int
-        Its shape beyond the rows.
-    labels : str or None
-        Type of the labels of a classifier.
+    `n_features` is None where samples are no rows of two dimensions; `y_columns` is the shape of y
+    beyond the rows, `labels` the type of the labels of a classifier.
     """
 
     n_features: int | None
@@ -43,22 +35,10 @@ class Shape(NamedTuple):
 class Readings:
     """The rounds of a fit, each of which reads all blocks.
 
-    Parameters
-    ----------
-    workers : Workers
-    blocks : Blocks
-    first : tuple
-        X, y and weights of the first block that has rows.
-    labels : bool
-        y holds labels, which must be of one type.
-    whole : bool
-        Compute the digests of all rows in the first reading: a checkpoint keeps them.
-
-    Attributes
-    ----------
-    digests : (n_blocks,) uint64, or None
-        Of all rows, 0 for a block without rows; those of a checkpoint, if there is one, are
-        compared with those of the first reading.
+    `first` is X, y and weights of the first block that has rows; with `labels` y holds labels,
+    which must be of one type. With `whole` the first reading computes `digests` of all rows,
+    (n_blocks,) uint64, 0 for a block without rows, which a checkpoint keeps; those of an earlier
+    checkpoint are compared with them.
     """
 
     def __init__(
@@ -75,13 +55,9 @@ class Readings:
     def total(self, task: Any) -> Any:
         """Return the results of the task for all blocks, merged.
 
-        Raises
-        ------
-        BlockError
-            If a block cannot be read, has another form than the first, or other rows than in the
-            reading before.
-        ValueError
-            If no block has rows, or the digests are not those of the checkpoint.
+        A block that cannot be read, has another form than the first, or other rows than in the
+        reading before raises BlockError; ValueError means that no block has rows, or the digests
+        are not those of the checkpoint.
         """
         outcome = self._workers.total(_Watched(task, self._shape, self._whole), self._blocks)
         if outcome is None:
@@ -162,13 +138,8 @@ def digest(X: Any, y: Any = None, sample_weight: Any = None) -> int:
 
     It is the same for all layouts, and all types from which a fit computes the same: integers and
     float64, but not float32, nor labels that are True and False. Names of columns count. It is a
-    CRC, so that one in 2^32 of other blocks has the same. 16 MB take some milliseconds, fewer than
-    a pass over them.
-
-    Parameters
-    ----------
-    X : array, sparse array, table or list
-    y, sample_weight : array-like, optional
+    CRC: one in 2^32 of other blocks has the same. 16 MB take some milliseconds, fewer than a pass
+    over them.
     """
     names = column_names(X)
     names = None if names is None else [str(name) for name in names]

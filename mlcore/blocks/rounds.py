@@ -37,12 +37,8 @@ class Calls:
 def result_of(task: Callable[..., Any], block: Any, number: int, rows: tuple | None = None) -> Any:
     """Return ``task(number, X, y, sample_weight)`` for a block, None for one without rows.
 
-    `rows` are those of the block if they have been read before.
-
-    Raises
-    ------
-    BlockError
-        If the block cannot be read or the task refuses it: names the block.
+    `rows` are those of the block if they have been read before. A block that cannot be read, or
+    that the task refuses, raises BlockError, which names it.
     """
     X, y, weight = read(block, number) if rows is None else rows
     if n_rows_of(X) == 0:
@@ -93,13 +89,8 @@ def n_rows_of(X: Any) -> int:
 def merged_in_tree(parts: Iterable[Any], merge: Callable[[Any, Any], Any]) -> Any:
     """Return the parts merged, neighbours first, as a tree that only their number decides.
 
-    Of n parts at most log2(n) + 1 are held; of none the result is None.
-
-    Examples
-    --------
-    >>> from mlcore.blocks.rounds import merged_in_tree
-    >>> merged_in_tree("abcde", lambda a, b: f"({a} {b})")
-    '(((a b) (c d)) e)'
+    Five become ``(((a b) (c d)) e)``. Of n parts at most log2(n) + 1 are held; of none the result
+    is None.
     """
     waiting: list[tuple[int, Any]] = []  # of 2^level parts each
     for part in parts:

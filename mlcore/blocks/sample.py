@@ -14,16 +14,10 @@ from mlcore.row_sums import RowSums
 
 
 class Sample(NamedTuple):
-    """Rows with the keys by which they were drawn, and where they are.
+    """Rows with the keys by which they were drawn, and where they are; y and weight may be None.
 
-    Attributes
-    ----------
-    keys : (m,) float64
-        Uniform random numbers; the rows of the smallest are the sample.
-    places : (m, 2) int64
-        Number of the block, and of the row in it.
-    X, y, weight
-        The rows; y and weight may be None.
+    `keys` (m,) are uniform random numbers; the rows of the smallest are the sample. `places` (m, 2)
+    are the number of the block, and of the row in it.
     """
 
     keys: np.ndarray
@@ -34,18 +28,11 @@ class Sample(NamedTuple):
 
 
 class Draw:
-    """The task that draws: of each block the rows that may be in the sample.
+    """The task that draws: of each block the rows that may be in the sample of `n_rows`.
 
-    Parameters
-    ----------
-    n_rows : int
-        Rows of the sample.
-    seed : int
-    first : Any
-        X of the first block: others can be joined with it.
-    model : type
-        A class of `RowSums`: the sample has its `representatives` beside. With a classifier y holds
-        labels, of which the sample has every one, with a regressor numbers.
+    `first` is X of the first block: others can be joined with it. `model` is a class of `RowSums`:
+    the sample has its `representatives` beside. With a classifier y holds labels, of which the
+    sample has every one, with a regressor numbers.
     """
 
     name = "sample"

@@ -7,12 +7,8 @@ from typing import Any
 class Block:
     """Rows that can be read, in this process or another.
 
-    Attributes
-    ----------
-    name : str
-        For messages: where the rows are.
-    in_memory : bool
-        They are in the memory of this process, so that sending the block sends them.
+    `name`, for messages, says where the rows are. With `in_memory` they are in the memory of this
+    process, so that sending the block sends them.
     """
 
     name: str

@@ -18,13 +18,7 @@ _DEATHS = 3  # of workers at one block, after which it is not tried again
 
 
 def workers_of(executor: Any) -> Workers:
-    """Return the workers that an executor stands for.
-
-    Raises
-    ------
-    TypeError
-        If it is none.
-    """
+    """Return the workers that an executor stands for, or raise TypeError."""
     if executor is None:
         return ThisThread()
     module = type(executor).__module__.partition(".")[0]

@@ -20,37 +20,12 @@ LINE = 16  # values; rows and groups of slots are padded to whole vectors
 
 
 class KernelRows:
-    """Kernel values between the training samples, in blocks of rows.
+    """Kernel values between the n training samples X, rows or encoded, in blocks of rows.
 
-    Parameters
-    ----------
-    kernel : Kernel
-    X : ndarray (n, d), CSR or what `kernel.encode` returns
-    size : float
-        Approximate size of the largest value.
-    double : bool
-        True for values in float64; otherwise they are in float32, where `size` allows.
-
-    Attributes
-    ----------
-    n : int
-        Samples.
-    dtype : float32 or float64
-        Of the values.
-    diagonal : float64 (n,)
-        k(x, x).
-    linear : bool
-        True if K b is X (X'b), so that no rows of K are needed.
-    halves : bool
-        True if `fill_all` takes half the work of `fill`, the kernel being known as symmetric.
-    terms : float
-        Products of two numbers that one value costs; infinite where that is not known.
-    nbytes : int
-        Memory taken beside the samples.
-    selects : bool
-        True if `of_samples` is there.
-    distance : float
-        Of the origin that a caller took from the samples.
+    Values, the largest near `size`, are float32 unless `double` or out of range. `linear`: K b is
+    ``X (X'b)``, so that no rows of K are needed; `halves`: K is symmetric, `fill_all` half the
+    work; `selects`: there is `of_samples`. A value costs `terms` products (infinite: unknown);
+    `nbytes` are beside the samples; `distance` is that of an origin a caller took from the samples.
     """
 
     linear = halves = selects = False
@@ -242,24 +217,9 @@ def add_rows(
 class GramRows:
     """Rows of the Gram matrix K of all samples, computed when first asked for.
 
-    Parameters
-    ----------
-    kernel : KernelRows
-    capacity : int
-        Rows that are kept at most.
-    matrix : ndarray (n, n), optional
-        K itself, where it is there already: symmetric, in C order.
-
-    Attributes
-    ----------
-    n : int
-        Samples.
-    dtype : float32 or float64
-        Of the values.
-    whole : bool
-        True if row i of `rows` is row i of K, for every i.
-    keeps : bool
-        False if rows cost so little that they are computed again instead of kept.
+    At most `capacity` rows are kept; without `keeps` none, so cheap are they to compute again.
+    `matrix` (n, n), symmetric and in C order, is K itself, where it is there already. With `whole`
+    row i of `rows` is row i of K, for every i.
     """
 
     CHEAP = 32.0  # products per value: up to this, to compute it again is as quick as to fetch it

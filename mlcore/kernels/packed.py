@@ -25,14 +25,9 @@ _FRESH_TERMS = 128  # products in the time of a write to memory not touched befo
 
 
 class Columns(NamedTuple):
-    """Samples as columns of a block of kernel values.
+    """Samples, as their layout keeps them, as columns of a block of kernel values.
 
-    Attributes
-    ----------
-    samples : as their layout keeps them
-    terms : (count or more,)
-        Term of each sample beside inner products.
-    count : int
+    `terms` (count or more,) are those of each sample beside inner products.
     """
 
     samples: object
@@ -41,13 +36,9 @@ class Columns(NamedTuple):
 
 
 class SampleLists(NamedTuple):
-    """Non-zeros of each sample, as in CSR.
+    """Non-zeros of each sample, as in CSR: `indptr` (n + 1,) int64, `indices` int32 and `values`.
 
-    Attributes
-    ----------
-    indptr : (n + 1,) int64
-    indices : (nnz or more,) int32
-    values : (nnz or more,) float32 or float64
+    The last two have nnz or more entries.
     """
 
     indptr: np.ndarray
@@ -131,18 +122,9 @@ def row_sums(X: np.ndarray | sparse.csr_array, of: str) -> np.ndarray:
 class Products:
     """Dense rows, multiplied by BLAS tile by tile: many features, few zeros.
 
-    Parameters
-    ----------
-    X : (n, d), C order
-    terms : (n,)
-        Term of each sample beside inner products.
-
-    Attributes
-    ----------
-    terms_per_value : float
-        Products that one kernel value costs.
-    nbytes : int
-        Of rows and columns.
+    X (n, d) is in C order; `terms` (n,) are those of each sample beside inner products.
+    `terms_per_value` counts the products that one kernel value costs; `nbytes` is of rows and
+    columns.
     """
 
     halves = True  # `symmetric` computes half of the values
@@ -217,15 +199,9 @@ class Products:
 
 
 class _Listed:
-    """Rows as lists of their non-zeros; columns that are packed once and kept.
+    """Rows as lists of their non-zeros, of d features; columns that are packed once and kept.
 
-    Parameters
-    ----------
-    lists : SampleLists
-    terms : (n,)
-        Term of each sample beside inner products.
-    d : int
-        Features.
+    `terms` (n,) are those of each sample beside inner products.
     """
 
     def __init__(self, lists: SampleLists, terms: np.ndarray, d: int) -> None:
@@ -366,16 +342,9 @@ def _shares(n_rows, n_columns, terms_per_value):
 class _Plan(NamedTuple):
     """Layout and parameters that the rows and the columns of one matrix share.
 
-    Attributes
-    ----------
-    layout : Panels, Products or Inverted
-        The class.
-    differences : bool
-        True for a Gaussian kernel of few features, computed from squared differences.
-    shift : (d,) float64 or None
-        Subtracted from each sample.
-    scale : float64 or None
-        Factor of the samples that stands for gamma, where float32 cannot hold the terms.
+    With `differences` a Gaussian kernel of few features is computed from squared differences.
+    `shift` (d,) is subtracted from each sample; `scale` is the factor of the samples that stands
+    for gamma, where float32 cannot hold the terms.
     """
 
     layout: type[Panels] | type[Products] | type[Inverted]
@@ -403,23 +372,10 @@ class _Plan(NamedTuple):
 
 
 class Packed:
-    """Rows of X prepared for one kernel, as rows and as columns of its matrix.
+    """Rows of X, dense or CSR, prepared for one kernel, as rows and as columns of its matrix.
 
-    Parameters
-    ----------
-    X : ndarray (n, d) or CSR
-    kernel : VectorKernel
-    dtype : float32 or float64, of the values and of the arithmetic
-    like : Packed, optional
-        The columns that these rows will meet: same layout, same shift and scale.
-
-    Attributes
-    ----------
-    n : int
-    layout : Panels, Products or Inverted
-        The samples.
-    diagonal : (n,) float64
-        k(x, x).
+    `dtype` is that of the values and of the arithmetic. `like` has the columns that these rows will
+    meet: same layout, same shift and scale. `diagonal` (n,) float64 is k(x, x).
     """
 
     def __init__(self, X, kernel, *, dtype, like=None):

@@ -10,10 +10,7 @@ from mlcore.runtime.threads import effective_threads, pieces
 class Single:
     """A symmetric matrix in float32, times vectors in float32: quick, and rough.
 
-    Parameters
-    ----------
-    K : float32 (n, n), C order
-        Its largest entries about 1.
+    K (n, n) is in C order, its largest entries about 1.
     """
 
     sparse = False
@@ -36,10 +33,7 @@ class Single:
 def centered_single(K: np.ndarray, means: np.ndarray, mean: float, scale: np.ndarray) -> Single:
     """Return ``diag(scale) (K - means 1' - 1 means' + mean) diag(scale)``, rounded to float32.
 
-    Parameters
-    ----------
-    K : float32 or float64 (n, n), C order
-    means, scale : float64 (n,)
+    K (n, n), float32 or float64, is in C order; `means` and `scale` are float64 (n,).
     """
     n = len(K)
     out = scratch_array((n, n), np.float32)

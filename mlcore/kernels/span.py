@@ -42,21 +42,10 @@ class SpanBasis(NamedTuple):
 class Span:
     """The functions ``sum_j beta_j k(c_j, .)`` of m centres c_j.
 
-    Parameters
-    ----------
-    kernel : Kernel
-    centers : samples (m,), or the columns (m,) of a precomputed kernel
-    L : float64 (m, m)
-        Lower triangular, ``L L'`` the kernel values of the centres times ``2^-power``.
-    power : int
-        Even; norms of the centres reach 1/2 in this unit.
-    rounding : float
-        Of a kernel value, in this unit.
-
-    Notes
-    -----
-    The features ``phi(x) = L^-1 k(x)``, k(x) the values against the centres times ``2^-power``, are
-    coordinates in an orthonormal basis: theta'phi has the squared norm theta'theta, and
+    They are samples, or columns of a precomputed kernel; ``L L'``, L (m, m) lower triangular, is
+    their Gram matrix times ``2^-power``, `power` even: norms reach 1/2 in this unit, that of
+    `rounding` too. ``phi(x) = L^-1 k(x)``, of values in this unit, are coordinates in an
+    orthonormal basis: theta'phi has the squared norm theta'theta, and
     ``beta = 2^-power L^-T theta``.
     """
 
@@ -97,24 +86,12 @@ class Span:
 def span_of(
     kernel: Kernel, samples: Any, count: int, rng: np.random.Generator, precomputed: bool = False
 ) -> tuple[Span, np.ndarray]:
-    """Choose centres among samples, and return their span and their indices, (m,).
+    """Choose at most `count` centres among samples; return their span and their indices, (m,).
 
     Centres are the pivots of a randomly pivoted Cholesky factorisation of the Gram matrix, of all
-    samples or of 20 for each centre; one that is nearly a combination of others is left out.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    samples : checked samples, or the (n, n) matrix of a precomputed kernel
-    count : int
-        Largest number of centres.
-    rng : Generator
-    precomputed : bool
-
-    Raises
-    ------
-    ValueError
-        If the kernel is not positive semi-definite on them.
+    samples or of 20 for each centre; one that is nearly a combination of others is left out. With a
+    precomputed kernel `samples` is its matrix (n, n). One that is not positive semi-definite raises
+    ValueError.
     """
     n = samples.shape[0]
     count = min(count, n)
@@ -165,17 +142,10 @@ class _Rows:
 def random_pivots(S: Columns, rank: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Return F (n, r), r <= rank, with F F' near S and F F' <= S, and the pivots.
 
-    Columns are drawn in blocks, with probabilities that are the diagonal of S - F F'. It ends early
-    where that is rounding.
-
-    Notes
-    -----
-    r columns of S are computed, and O(n r²) operations.
-
-    References
-    ----------
-    .. [1] Y. Chen, E. Epperly, J. Tropp, R. Webber, *Randomly pivoted Cholesky*, Communications on
-       Pure and Applied Mathematics 78, 2025 (arXiv:2207.06503).
+    Columns are drawn in blocks, with probabilities that are the diagonal of S - F F'; it ends early
+    where that is rounding. r columns of S are computed, and O(n r²) operations. Source: Chen,
+    Epperly, Tropp, Webber, *Randomly pivoted Cholesky*, Comm. Pure Appl. Math. 78, 2025
+    (arXiv:2207.06503).
     """
     left = S.diagonal.copy()
     n, total, pivots = len(left), float(left.sum()), []

@@ -26,14 +26,7 @@ _ENTRIES = 2**20  # of a block of dense samples
 
 @dataclass(frozen=True)
 class VectorKernel(Kernel):
-    """A kernel of rows of numbers.
-
-    Parameters
-    ----------
-    gamma : float, or what `resolve_gamma` makes one
-    degree : int
-    coef0 : float
-    """
+    """A kernel of rows of numbers; `gamma` is a number, or what `resolve_gamma` makes one."""
 
     gamma: Any = 1.0
     degree: int = 3
@@ -224,21 +217,10 @@ def as_kernel(
     precomputed: bool = True,
     owner: str = "",
 ) -> Kernel:
-    """Return the `Kernel` for a name, for a user's function or for a `Kernel`.
+    """Return the `Kernel` for a name, for a user's function or for a `Kernel`; else raise.
 
-    Parameters
-    ----------
-    kernel : str, callable or Kernel
-    gamma, degree, coef0 : checked parameters of a kernel by name; `gamma` may be a rule's name
-    precomputed : bool
-        True if "precomputed" is one of the names.
-    owner : str
-        Model that the error names.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `kernel` is none of these.
+    `gamma`, `degree` and `coef0`, checked, are those of a kernel by name; `gamma` may be a rule's
+    name. "precomputed" is a name only if `precomputed`. Errors name the model `owner`.
     """
     if isinstance(kernel, Kernel):
         return kernel
@@ -257,18 +239,10 @@ def _by_name(name, gamma, degree, coef0):
 
 
 def resolve_gamma(gamma: float | str, X, weight=None) -> float:
-    """Return the number that `gamma` means for these samples.
+    """Return the number that `gamma` means for these samples, X (n, d).
 
-    Parameters
-    ----------
-    gamma : float of at least 0, "scale" for 1 / (d Var(X)), or "auto" for 1 / d
-    X : ndarray or CSR (n, d)
-    weight : (n,) float64, optional
-        Of the samples in the variance; ones by default.
-
-    Returns
-    -------
-    gamma : float
+    It is one of at least 0, "scale" for 1 / (d Var(X)), with `weight` (n,) in the variance, or
+    "auto" for 1 / d.
     """
     if isinstance(gamma, str):
         as_choice(gamma, "gamma", ("scale", "auto"))

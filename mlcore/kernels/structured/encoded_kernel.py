@@ -18,10 +18,7 @@ _BLOCK = 1 << 16  # values that stay in cache
 class StructuredKernel(Kernel):
     """A kernel of encoded strings or sets, positive semi-definite, with checked parameters.
 
-    Attributes
-    ----------
-    normalize : bool
-        Divide k(x, y) by the root of k(x, x) k(y, y).
+    With `normalize` k(x, y) is divided by the root of k(x, x) k(y, y).
     """
 
     positive_semidefinite = True
@@ -174,18 +171,11 @@ class EncodedKernel(Transformer, Kernel, Model):
 def _normalized(
     K: np.ndarray, X: EncodedSamples, Y: EncodedSamples, rows: np.ndarray, columns: np.ndarray
 ) -> np.ndarray:
-    """Return k(x, y) / sqrt(k(x, x) k(y, y)) in the place of K, at most 1.
+    """Return k(x, y) / sqrt(k(x, x) k(y, y)) in the place of K = k(x, y), (n, m), at most 1.
 
-    A sample and itself have exactly 1. Samples without features, of k(x, x) = 0, have 1 with each
-    other and 0 with the rest, as if they shared a feature of their own.
-
-    Parameters
-    ----------
-    K : float64 (n, m)
-        k(x, y).
-    X, Y : the n and m samples
-    rows, columns : float64 (n,), (m,)
-        k(x, x) and k(y, y).
+    `rows` (n,) and `columns` (m,) are k(x, x) and k(y, y). A sample and itself have exactly 1.
+    Samples without features, of k(x, x) = 0, have 1 with each other and 0 with the rest, as if they
+    shared a feature of their own.
     """
     (rows, row_scales), (columns, scales) = map(_scaled_squares, (rows, columns))
     step = max(1, _BLOCK // max(1, len(columns)))

@@ -256,15 +256,9 @@ class FisherVectors(Transformer, Model):
 
 
 class Settings(NamedTuple):
-    """Checked parameters.
+    """Checked parameters; `parameters` are those of the mixture whose coordinates are wanted.
 
-    Attributes
-    ----------
-    parameters : tuple of str
-        Those whose coordinates are wanted.
-    power : float
-    norm : bool
-        True to divide each vector by its norm.
+    With `norm` each vector is divided by its norm.
     """
 
     parameters: tuple[str, ...]
@@ -273,21 +267,9 @@ class Settings(NamedTuple):
 
 
 class Scores:
-    """The map from sets of rows to the scores of a fitted mixture.
+    """The map from sets of rows to the scores of a fitted mixture; messages name the model.
 
-    Parameters
-    ----------
-    mixture : HasScores
-    settings : Settings
-    model : FisherVectors
-        Named in messages.
-
-    Attributes
-    ----------
-    parts : int
-        Which coordinates there are, as the compiled loop's sum of flags.
-    size : int
-        Their number.
+    `parts` is the compiled loop's sum of flags for the coordinates there are, `size` their number.
     """
 
     def __init__(self, mixture: Any, settings: Settings, model: FisherVectors) -> None:

@@ -37,12 +37,8 @@ class GappedKernel(KernelOfStrings):
 def gapped_products(X: Strings, Y: Strings | None, length: int, decay: float) -> np.ndarray:
     """Return the values of all pairs, (n, m); without Y exactly symmetric, half of it computed.
 
-    They are divided by decay^(2 length).
-
-    Raises
-    ------
-    ValueError
-        For a pair of strings so long that it would take minutes.
+    They are divided by decay^(2 length). A pair of strings so long that it would take minutes
+    raises ValueError.
     """
     upper = Y is None
     Y = X if Y is None else Y

@@ -6,18 +6,11 @@ import numpy as np
 
 
 class ScoreTable(NamedTuple):
-    """The parameters of the components of a mixture as their scores need them.
+    """The parameters of the k components of a mixture as their scores need them.
 
-    Attributes
-    ----------
-    centres, factors : (k, d) float64
-        ``z = (x - centre) * factor``, in each component of mean 0 and variance 1.
-    scales : {"each", "one", "none"}
-        Scale parameters: one for each feature of a component, one for all, or none.
-    of_total : bool
-        The centres are those of a row of total 1.
-    threshold : float or None
-        Above it a value is 1, else 0.
+    ``z = (x - centre) * factor``, both (k, d) float64, has in each component mean 0 and variance 1.
+    `scales` says which there are: "each" feature's of a component, "one" for all, or "none". With
+    `of_total` the centres are those of a row of total 1. Above `threshold` a value is 1, else 0.
     """
 
     centres: np.ndarray

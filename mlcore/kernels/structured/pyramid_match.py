@@ -20,12 +20,7 @@ _MOST = 60  # levels
 class Pyramid(NamedTuple):
     """Grids of cubes, each of twice the side of the one before.
 
-    Attributes
-    ----------
-    side : float
-        Of the smallest cubes.
-    levels : int
-        Grids above the smallest.
+    `side` is that of the smallest cubes, `levels` the number of grids above them.
     """
 
     side: float
@@ -203,15 +198,7 @@ class PyramidKernel(StructuredKernel):
 
 
 class Cubes:
-    """The cubes, of all grids, that the points of a list of sets are in.
-
-    Parameters
-    ----------
-    sets : Sets
-    pyramid : Pyramid
-    shift : float
-        Origin in sides.
-    """
+    """The cubes, of all grids, that the points of sets are in; the origin is at `shift` sides."""
 
     def __init__(self, sets: Sets, pyramid: Pyramid, shift: float) -> None:
         self.sets, self.pyramid, self.shift = sets, pyramid, shift

@@ -10,16 +10,10 @@ from mlcore.checks.encoded_samples import EncodedSamples
 
 
 class Sets(EncodedSamples):
-    """Sets of vectors.
+    """Sets of vectors: set i has the rows offsets[i] to offsets[i + 1] of `points`, (n_points, d).
 
-    Parameters
-    ----------
-    points : (n_points, d) float32 or float64
-        The vectors of all sets, in their order.
-    offsets : (n_all + 1,) int64
-        Set i has the vectors offsets[i] to offsets[i + 1].
-    grids : dict, optional
-        What `PyramidMatch` has derived from all sets, kept where some of them are saved.
+    `points` is float32 or float64, `offsets` (n_all + 1,) int64. `grids` is what `PyramidMatch` has
+    derived from all sets, kept where some of them are saved.
     """
 
     def __init__(self, points: np.ndarray, offsets: np.ndarray, grids: dict | None = None) -> None:
@@ -52,16 +46,10 @@ class Sets(EncodedSamples):
     def of(cls, X: Any, *, owner: str, name: str = "X", like: Any = None) -> Self:
         """Check the sets of a list, and join them.
 
-        float32 stays float32 if all sets are; `like` asks for a type.
-
-        Raises
-        ------
-        TypeError
-            For what is no list, tuple, array of objects or series; and for None and other members
-            that are no sets of vectors.
-        ValueError
-            For an empty list, sets of vectors of different lengths, without any vector, NaN and
-            infinity. The message names the set.
+        float32 stays float32 if all sets are; `like` asks for a type. What is no list, tuple, array
+        of objects or series, and None and other members that are no sets of vectors, raise
+        TypeError; an empty list, sets of vectors of different lengths, without any vector, NaN and
+        infinity ValueError. The message names the set.
         """
         members = _members(X, owner, name)
         arrays, d = [], None

@@ -14,17 +14,10 @@ _KINDS = {str: "str", bytes: "bytes", np.str_: "str", np.bytes_: "bytes"}
 
 
 class Strings(EncodedSamples):
-    """A list of strings, encoded once; parts of it share its codes.
+    """A list of strings, "str", "bytes" or "tokens", encoded once; parts of it share its codes.
 
-    Parameters
-    ----------
-    kind : {"str", "bytes", "tokens"}
-    codes : int32 (total,)
-        Code points, bytes, or places in `symbols`.
-    offsets : int64 (n_all + 1,)
-        Where each string begins, and the last ends.
-    symbols : list or None
-        Of tokens, sorted; None for characters and bytes.
+    `codes` (total,) int32 are code points, bytes, or places in `symbols`, the sorted tokens;
+    `offsets` (n_all + 1,) int64 is where each string begins, and the last ends.
     """
 
     def __init__(
@@ -75,11 +68,7 @@ class Strings(EncodedSamples):
 class KernelOfStrings(StructuredKernel):
     """A kernel of encoded strings, computed over a power of its decay.
 
-    Attributes
-    ----------
-    decay : float
-    power : int
-        Values and squares are divided by ``decay ** power``, which may be out of range.
+    Values and squares are divided by ``decay ** power``, which may be out of range.
     """
 
     name = "StringKernel"
@@ -109,20 +98,11 @@ class KernelOfStrings(StructuredKernel):
 
 
 def as_strings(X: Any, owner: str, name: str = "X") -> Strings:
-    """Return a list of strings, checked and encoded.
+    """Return a list of strings, checked and encoded: all of str, of bytes, or of sortable tokens.
 
-    Parameters
-    ----------
-    X : list, tuple, one-dimensional array or series, or Strings
-        Of str, of bytes, or of sequences of tokens, which can be sorted: one kind for all.
-
-    Raises
-    ------
-    TypeError
-        For one string instead of a list, None, numbers, mixed kinds, and tokens that cannot be
-        hashed or sorted; the message names the place.
-    ValueError
-        For an empty list, and for arrays that have not one dimension.
+    X is a list, tuple, one-dimensional array or series, or Strings. One string instead of a list,
+    None, numbers, mixed kinds, and tokens that cannot be hashed or sorted raise TypeError, which
+    names the place; an empty list and an array that has not one dimension ValueError.
     """
     if isinstance(X, Strings):
         return X

@@ -61,10 +61,7 @@ def cumulated_weights(
 def substring_products(X: Strings, Y: Strings | None, weights: np.ndarray) -> np.ndarray:
     """Return the values of all pairs, (n, m); without Y exactly symmetric, half of it computed.
 
-    Raises
-    ------
-    MemoryError
-        If the automaton of the longest string does not fit.
+    If the automaton of the longest string does not fit, it raises MemoryError.
     """
     symmetric = Y is None
     Y = X if Y is None else Y

@@ -23,30 +23,14 @@ _ROW = 10.0  # operations of an entry: a load from idf_ out of order, a division
 
 
 class DocumentCounts(NamedTuple):
-    """Sums over documents.
-
-    Attributes
-    ----------
-    weight : (1,) float64
-        Of all documents.
-    frequency : (d,) float64
-        Weight of the documents that have each word.
-    """
+    """Sums over documents: their weight, (1,), and that of those that have each word, (d,)."""
 
     weight: np.ndarray
     frequency: np.ndarray
 
 
 class Settings(NamedTuple):
-    """Checked parameters.
-
-    Attributes
-    ----------
-    norm : int
-        The compiled loops' number of it.
-    idf : str or None
-    sublinear : bool
-    """
+    """Checked parameters; `norm` is the compiled loops' number of it."""
 
     norm: int
     idf: str | None

@@ -13,16 +13,10 @@ _ULP = 2.0**-53
 
 
 class ElasticNetObjective(Objective):
-    """Mean loss + ``sum_j penalty_j theta_j^2 / 2 + lasso_j |theta_j|``.
+    """Mean loss + ``sum_j penalty_j theta_j^2 / 2 + lasso_j |theta_j|``, with `l1_ratio` in (0, 1].
 
-    Gradients of its points are those of the differentiable part.
-
-    Parameters
-    ----------
-    rows : LogisticRows
-    strength : float
-        1 / (C times the weight of all rows).
-    l1_ratio : float in (0, 1]
+    Gradients of its points are those of the differentiable part. `strength` is 1 / (C times the
+    weight of all rows).
     """
 
     def __init__(self, rows: LogisticRows, strength: float, l1_ratio: float) -> None:

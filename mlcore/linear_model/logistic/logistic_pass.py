@@ -19,20 +19,12 @@ _LARGEST_GROUP = 1 << 21  # values of such sums, beyond which there are two grou
 
 
 class LogisticSums(NamedTuple):
-    """Sums over weighted rows at some parameters.
+    """Sums over weighted rows at some parameters; `loss` is ``sum_i w_i l_i``.
 
-    Attributes
-    ----------
-    weight : float
-    loss : float
-        ``sum_i w_i l_i``.
-    gradient : (n_scores, d + 1) float64
-        Of the loss; the last column is that of the intercepts.
-    hessian : (n_pairs, d + 1, d + 1) float64, or None
-        For one score its Hessian; for more the blocks of the pairs of classes a < b, with the sign
-        turned: ``sum_i w_i p_ia p_ib x_i x_i'``.
-    n_wrong : int
-        Rows whose class does not have the largest score alone.
+    `gradient` (n_scores, d + 1) is that of the loss, intercepts last. `hessian`
+    (n_pairs, d + 1, d + 1) is for one score its Hessian; for more the blocks of the pairs of
+    classes a < b, with the sign turned: ``sum_i w_i p_ia p_ib x_i x_i'``. `n_wrong` counts rows
+    whose class does not have the largest score alone.
     """
 
     weight: float
@@ -54,26 +46,10 @@ class Columns(NamedTuple):
 class LogisticRows:
     """Rows of data with their classes, weights and offsets, and the sums over them.
 
-    Parameters
-    ----------
-    X : float32 or float64 (n, d), C order, or canonical csr_array
-    codes : int64 (n,)
-    weight : float64 (n,)
-    offset : float64 (n, n_scores) or None
-    n_scores : int
-        1 for two classes, else their number.
-    intercept : bool
-    like : Columns, optional
-        Shift and scale to use.
-
-    Attributes
-    ----------
-    shift, scale : (d,) float64
-        Parameters refer to ``(x - shift) * scale``: a point near the first rows, and powers of two
-        near the deviation from it. Sparse rows are not shifted; rows of which a quarter of the
-        values are not 0 are dense here.
-    columns : Columns
-        Both.
+    X (n, d), in C order or a canonical csr_array, is dense here if a quarter of it is not 0.
+    `n_scores` is 1 for two classes, else their number; `offset` is (n, n_scores). Parameters refer
+    to ``(x - shift) * scale``, as in `like`, or a point near the first rows (0 for sparse ones) and
+    powers of two near the deviation from it.
     """
 
     def __init__(

@@ -40,12 +40,8 @@ _WORDS = {
 class TrainingRows(NamedTuple):
     """The rows of a fit, as far as later calls need them.
 
-    Attributes
-    ----------
-    weight : float or None
-        Sum of their weights, by which `verify` and `inference` know them; None in files of 0.2.
-    has_offset : bool
-        True if they had offsets that are not 0.
+    `weight` is the sum of their weights, by which `verify` and `inference` know them; None in files
+    of 0.2. `has_offset` is True if they had offsets that are not 0.
     """
 
     weight: float | None

@@ -12,15 +12,9 @@ _OUTSIDE = 1e-9  # part of a vector outside of a range that vectors of the null 
 
 
 class Point(NamedTuple):
-    """Parameters, and the objective there.
+    """Parameters theta, (n_scores, d + 1), and the objective and its gradient there.
 
-    Attributes
-    ----------
-    theta : (n_scores, d + 1) float64
-        In shifted and scaled columns, see `LogisticRows`; the intercepts are the last column.
-    value : float
-    gradient : (n_scores, d + 1) float64
-    sums : LogisticSums
+    Theta is in shifted and scaled columns, see `LogisticRows`; the intercepts are the last column.
     """
 
     theta: np.ndarray
@@ -73,11 +67,7 @@ def hessian_of(point: Point, penalty: np.ndarray) -> np.ndarray:
 class Objective:
     """Mean loss of rows in memory + ``1/2 sum_j penalty_j theta_j^2``.
 
-    Parameters
-    ----------
-    rows : LogisticRows
-    strength : float
-        1 / (C times the weight of all rows), 0 without penalty.
+    `strength` is 1 / (C times the weight of all rows), 0 without penalty.
     """
 
     l1_ratio = 0.0  # share of absolute values in the penalty

@@ -50,24 +50,10 @@ class SeparatedClasses(ValueError):
 
 
 def require_overlap(objective: Objective, theta: np.ndarray, names: Any, owner: str) -> None:
-    """Refuse rows whose classes a linear function separates.
+    """Refuse rows whose classes a linear function separates, with `SeparatedClasses`.
 
-    A finite bound on the excess at theta proves that there is a maximum. Else a linear programme
-    decides.
-
-    Parameters
-    ----------
-    objective : Objective
-        Without penalty.
-    theta : (n_scores, d + 1)
-        Where the fit ended.
-    names : sequence of str, or None
-        Of the features.
-    owner : str
-
-    Raises
-    ------
-    SeparatedClasses
+    The objective has no penalty, and theta (n_scores, d + 1) is where the fit ended: a finite bound
+    on the excess there proves that there is a maximum. Else a linear programme decides.
     """
     rows = objective.rows
     scores = objective.scores(theta)

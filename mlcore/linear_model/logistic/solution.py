@@ -36,17 +36,8 @@ _GAP = 1e-2  # times tol: relative gap at which the fit of an elastic net ends
 class Settings(NamedTuple):
     """Checked parameters of a `LogisticRegression`.
 
-    Attributes
-    ----------
-    C : float
-        Infinite without penalty; `l1_ratio` is 0 then.
-    l1_ratio : float
-    fit_intercept : bool
-    solver : str
-        "auto", "newton", "lbfgs" or "gradient".
-    tol : float
-    max_iter : int
-    verbose : bool or int
+    C is infinite without penalty, and `l1_ratio` 0 then; `solver` is "auto", "newton", "lbfgs" or
+    "gradient".
     """
 
     C: float

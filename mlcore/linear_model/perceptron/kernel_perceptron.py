@@ -25,14 +25,9 @@ _KEPT_BYTES = 200_000_000  # of rows of the Gram matrix
 class KernelRun(NamedTuple):
     """State of the rounds beside the function that predicts.
 
-    Attributes
-    ----------
-    n_seen : int
-        Samples so far, by which `support_` numbers them.
-    corrections : (n_scores, n_support) float64 or None
-        With `average` the coefficients of the next round, None without.
-    lag : (n_scores, n_support) float64 or None
-        With `average` the sums of all corrections, each times the number of rounds before it.
+    `support_` numbers samples by `n_seen`, those so far. With `average`, else None, are two arrays
+    (n_scores, n_support): `corrections`, the coefficients of the next round, and `lag`, the sums of
+    all corrections, each times the number of rounds before it.
     """
 
     n_seen: int
@@ -196,13 +191,8 @@ class KernelPerceptron(PerceptronClassifier, KernelModel):
 class KernelRounds:
     """Rounds of a kernel expansion with some samples, after those of an `earlier` model.
 
-    Attributes
-    ----------
-    radius : float
-    counts : (n,) int64
-        Mistakes of each sample.
-    averages : bool
-        True if the mean of the functions predicts.
+    `counts` (n,) are the mistakes of each sample; with `averages` the mean of the functions
+    predicts.
     """
 
     def __init__(

@@ -23,15 +23,9 @@ _EXPONENT = {4: 40, 8: 200}  # by bytes of a number: products of larger powers o
 class AveragedRounds(NamedTuple):
     """State of rounds whose mean predicts.
 
-    Attributes
-    ----------
-    weights : (n_scores, d), in the type of the samples
-        Those of the next round, as `offsets`.
-    offsets : (n_scores,) float64
-    lag : (n_scores, d) float64
-        Sum of all corrections of the weights, each times the number of rounds before it.
-    offset_lag : (n_scores,) float64
-        That of the offsets.
+    `weights` (n_scores, d), in the type of the samples, and `offsets` (n_scores,) are those of the
+    next round; `lag` and `offset_lag`, of the same shapes, sum all their corrections, each times
+    the number of rounds before it.
     """
 
     weights: np.ndarray
@@ -185,17 +179,10 @@ class Perceptron(PerceptronClassifier, Model):
 
 
 class LinearRounds:
-    """Rounds of a linear function with some samples, after those of an earlier model.
+    """Rounds of a linear function with some samples, after those of an `earlier` model.
 
-    Samples whose products leave the range of their type are divided by a power of two.
-
-    Attributes
-    ----------
-    radius : float
-    counts : (n,) int64
-        Mistakes of each sample.
-    averages : bool
-        True if the mean of the functions predicts.
+    Samples whose products leave the range of their type are divided by a power of two. `counts`
+    (n,) are the mistakes of each; with `averages` the mean of the functions predicts.
     """
 
     def __init__(

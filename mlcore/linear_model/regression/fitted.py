@@ -24,30 +24,11 @@ _EXACT = 1e-3  # rcond, and share of squares left over, from which sums show all
 class Fit(NamedTuple):
     """Coefficients in the `DataUnits` of a model, and how near they are to the best.
 
-    Attributes
-    ----------
-    coef : (d, k)
-    center : (d,)
-        Point to which the offset belongs: the mean of the features, relative to the origin.
-    offset : (k,)
-        Value at the center.
-    system : NormalEquations or Triangle
-    rank : int
-    rcond : float
-        That with the least penalty.
-    total : float
-        Weight of all rows.
-    squares : (k,)
-        Weighted sum of squared residuals.
-    target_squares : (k,)
-        That of the targets, with an intercept about their mean.
-    gradient_norm : float
-    gap : (k,)
-    objective : (k,)
-    by_rows : bool
-        True if `system` is a triangle of the rows.
-    from_sums : bool
-        True if columns depend on each other, nearly, and only sums were at hand.
+    `offset` (k,) is the value at `center` (d,), the mean of the features relative to the origin;
+    `coef` is (d, k). `rcond` is that with the least penalty, `total` the weight of all rows. Of
+    each target, (k,), are the weighted `squares` of residuals and of itself (with an intercept
+    about its mean). `by_rows`: `system` is a triangle of rows; `from_sums`: columns nearly depend,
+    only sums were there.
     """
 
     coef: np.ndarray
@@ -70,20 +51,10 @@ class Fit(NamedTuple):
 class LinearSolution(NamedTuple):
     """Least squares as later calls need it, in the `DataUnits` of the model.
 
-    Attributes
-    ----------
-    center : (d,)
-        Point to which `target_mean` belongs: the mean of the features, relative to the origin.
-    target_mean : (k,)
-        Value at the center, in units of the data.
-    system : NormalEquations or Triangle
-    squares : (2, k)
-        Weighted sums of squares of the residuals, and of the targets.
-    weight_power : int
-        Weights are in units of ``2^weight_power`` in all of these.
-    alpha : (k,)
-        Penalties, in units of the data.
-    intercept : bool
+    `target_mean` (k,), in units of the data, is the value at `center` (d,), the mean of the
+    features relative to the origin. `squares` (2, k) are weighted sums over the residuals and over
+    the targets, `alpha` (k,) the penalties in units of the data. Weights in all of it are in units
+    of ``2^weight_power``.
     """
 
     center: np.ndarray

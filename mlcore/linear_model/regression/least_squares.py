@@ -18,11 +18,7 @@ _PIVOT = 8 * float(
 class Units(NamedTuple):
     """Column j of a system is that of the data times 2^-power_j.
 
-    Attributes
-    ----------
-    power : int (d,)
-    alpha : float
-        Penalty on the squared norm of the coefficients of the data.
+    `alpha` is the penalty on the squared norm of the coefficients of the data.
     """
 
     power: np.ndarray
@@ -46,18 +42,11 @@ class Units(NamedTuple):
 
 
 class Solution(NamedTuple):
-    """Coefficients that minimise ``|c - F w|² + ridge w²``, of the least norm among such.
+    """Coefficients (d, k) that minimise ``|c - F w|² + ridge w²``, of the least norm among such.
 
-    Attributes
-    ----------
-    coef : (d, k) float64
-    root : (d, r) float64
-        ``root root'`` is the pseudo-inverse of F'F + ridge; with fewer rows than columns and a
-        ridge, the part of it that acts on rows of F.
-    rank : int
-        That of F.
-    rcond : float
-        Reciprocal condition, of F in columns of norm 1 and with its ridge.
+    With `root` (d, r), ``root root'`` is the pseudo-inverse of F'F + ridge; with fewer rows than
+    columns and a ridge, the part of it that acts on rows of F. `rank` is that of F, `rcond` the
+    reciprocal condition of F in columns of norm 1 and with its ridge.
     """
 
     coef: np.ndarray

@@ -31,16 +31,9 @@ _PENALTY = 300  # power of two that penalties do not exceed
 class DataUnits(NamedTuple):
     """Points that differences of features and targets refer to, and powers of two they count in.
 
-    Attributes
-    ----------
-    origin : float64 (d,)
-        In the type of the samples; 0 without an intercept.
-    power : int (d,)
-        Features are ``2^-power (x - origin)``.
-    target_origin : float64 (k,)
-    target_power : int (k,)
-    several : bool
-        True if targets have an axis of their own, False if k = 1 and they are numbers.
+    Features are ``2^-power (x - origin)``; `origin` (d,) is a value of the type of the samples, 0
+    without an intercept. Targets have the same, (k,). `several` is False if k = 1 and targets are
+    numbers without an axis of their own.
     """
 
     origin: np.ndarray
@@ -82,15 +75,9 @@ class DataUnits(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Checked rows of positive weight.
+    """Checked rows of positive weight: X (n, d) dense or CSR, in float32 or float64.
 
-    Attributes
-    ----------
-    X : float32 or float64 (n, d), dense or CSR
-    Y : float64 (n, k)
-        In the units of the data.
-    weight : float64 (n,), optional
-    data_units : DataUnits
+    Y (n, k) is in the units of the data; `weight` (n,) may be None: ones.
     """
 
     X: Any
@@ -162,14 +149,7 @@ class Rows(NamedTuple):
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return sums over residuals ``r = y - offset - (x - center) coef``.
 
-        Returns
-        -------
-        squares : (k,)
-            ``sum s r²``.
-        total : (k,)
-            ``sum s r``.
-        products : (d, k)
-            ``sum s (x - center) r``.
+        They are ``sum s r²`` (k,), ``sum s r`` (k,) and ``sum s (x - center) r`` (d, k).
         """
         d, k = coef.shape
         squares, total, products = np.zeros(k), np.zeros(k), np.zeros((d, k))

@@ -24,23 +24,11 @@ _SLOW = 0.3  # ratio of decrements near a minimum is their square; without a min
 
 @stored(version=1)
 class Line(NamedTuple):
-    """The last accepted point, and the step from it that is tried.
+    """The last accepted point, and the step from it that is tried: `length` times `direction`.
 
-    Attributes
-    ----------
-    start : (n_scores, d + 1) float64
-        Parameters of the point.
-    value : float
-        Objective there, per unit of weight.
-    gradient : (n_scores, d + 1) float64 or None
-        For L-BFGS.
-    direction : (n_scores, d + 1) float64
-    slope : float
-        Product of the gradient and the direction, at most 0.
-    length : float
-        The step is so many times the direction.
-    endless : bool
-        True if the decrements fall so slowly that there seems to be no minimum.
+    Arrays are float64 (n_scores, d + 1). `value` is the objective at `start`, per unit of weight;
+    `gradient` is there for L-BFGS; `slope` is its product with the direction, at most 0. `endless`
+    is True if the decrements fall so slowly that there seems to be no minimum.
     """
 
     start: np.ndarray
@@ -72,17 +60,10 @@ class Line(NamedTuple):
 
 @stored(version=1)
 class Run(NamedTuple):
-    """State of a fit between two passes over the rows.
+    """State of a fit between two passes over the rows; `line` is None before the first step.
 
-    Attributes
-    ----------
-    theta : (n_scores, d + 1) float64
-        Parameters of the next pass, in shifted and scaled columns.
-    columns : Columns
-    line : Line or None
-        None before the first step.
-    pairs : (2, m, n_scores, d + 1) float64 or None
-        The last m steps and changes of the gradient, for L-BFGS.
+    `theta` (n_scores, d + 1) are the parameters of the next pass, in shifted and scaled columns;
+    `pairs` (2, m, n_scores, d + 1) the last m steps and changes of the gradient, for L-BFGS.
     """
 
     theta: np.ndarray
@@ -104,13 +85,8 @@ class Run(NamedTuple):
 class NextStep(NamedTuple):
     """Run after a step, with the objective and the decrement of the point where the step began.
 
-    Attributes
-    ----------
-    run : Run
-    value : float
-        Objective at the point, per unit of weight.
-    decrement : float
-        Newton decrement there; infinite where saturated probabilities hide the gradient.
+    `value` is per unit of weight; the Newton decrement is infinite where saturated probabilities
+    hide the gradient.
     """
 
     run: Run

@@ -24,19 +24,11 @@ def bounds_by_products(
 ) -> tuple[float, float]:
     """Return bounds on the decrement and on the largest norm of a row in the inverse Hessian.
 
-    For any step s, with ``r = g + H s``, ``g' H^-1 g = -2 g's - s'Hs + r' H^-1 r``. Conjugate
-    gradients find s, and intercepts are solved last, so that r is 0 there. As the Hessian of W with
-    solved intercepts is at least that of the penalty, the last term is at most |r|² in its units.
-    Without penalty that term is left out, and rows have no bound.
-
-    Parameters
-    ----------
-    objective : Objective
-        P is `factor` times it.
-    point : Point
-    error : (n_scores, d + 1)
-        Bound on the error of the gradient.
-    factor : float
+    P is `factor` times the objective; `error` (n_scores, d + 1) bounds that of the gradient. With
+    ``r = g + H s``, ``g' H^-1 g = -2 g's - s'Hs + r' H^-1 r``: conjugate gradients find s;
+    intercepts are solved last, so that r is 0 there. As the Hessian of W is then at least that of
+    the penalty, the last term is at most |r|² in its units; without penalty it is left out, and
+    rows have no bound.
     """
     products = Products(objective, point)
     bounds = InverseBounds(products)
