@@ -44,9 +44,8 @@ class Span:
 
     They are samples, or columns of a precomputed kernel; ``L L'``, L (m, m) lower triangular, is
     their Gram matrix times ``2^-power``, `power` even: norms reach 1/2 in this unit, that of
-    `rounding` too. ``phi(x) = L^-1 k(x)``, of values in this unit, are coordinates in an
-    orthonormal basis: theta'phi has the squared norm theta'theta, and
-    ``beta = 2^-power L^-T theta``.
+    `rounding`. ``phi(x) = L^-1 k(x)``, in it, are coordinates in an orthonormal basis: theta'phi
+    has the squared norm theta'theta, and ``beta = 2^-power L^-T theta``.
     """
 
     def __init__(
@@ -89,9 +88,9 @@ def span_of(
     """Choose at most `count` centres among samples; return their span and their indices, (m,).
 
     Centres are the pivots of a randomly pivoted Cholesky factorisation of the Gram matrix, of all
-    samples or of 20 for each centre; one that is nearly a combination of others is left out. With a
-    precomputed kernel `samples` is its matrix (n, n). One that is not positive semi-definite raises
-    ValueError.
+    samples or of 20 for each centre; one that is nearly a combination of others is left out. With
+    `precomputed` the samples are that matrix, (n, n). A kernel that is not positive semi-definite
+    on them raises ValueError.
     """
     n = samples.shape[0]
     count = min(count, n)

@@ -22,13 +22,12 @@ _EXACT = 1e-3  # rcond, and share of squares left over, from which sums show all
 
 
 class Fit(NamedTuple):
-    """Coefficients in the `DataUnits` of a model, and how near they are to the best.
+    """Coefficients (d, k) in the `DataUnits` of a model, and how near they are to the best.
 
-    `offset` (k,) is the value at `center` (d,), the mean of the features relative to the origin;
-    `coef` is (d, k). `rcond` is that with the least penalty, `total` the weight of all rows. Of
-    each target, (k,), are the weighted `squares` of residuals and of itself (with an intercept
-    about its mean). `by_rows`: `system` is a triangle of rows; `from_sums`: columns nearly depend,
-    only sums were there.
+    `offset` is the value at `center` (d,), the mean of the features relative to the origin;
+    `squares` and `target_squares` (with intercept about the mean) are weighted: all (k,), as `gap`
+    and `objective`. `rcond` is that with the least penalty, `total` the weight of all rows.
+    `by_rows`: of a triangle of the rows; `from_sums`: only sums were there, columns nearly depend.
     """
 
     coef: np.ndarray

@@ -31,9 +31,9 @@ _PENALTY = 300  # power of two that penalties do not exceed
 class DataUnits(NamedTuple):
     """Points that differences of features and targets refer to, and powers of two they count in.
 
-    Features are ``2^-power (x - origin)``; `origin` (d,) is a value of the type of the samples, 0
-    without an intercept. Targets have the same, (k,). `several` is False if k = 1 and targets are
-    numbers without an axis of their own.
+    Features are ``2^-power (x - origin)``, (d,); `origin` is in the type of the samples, 0 without
+    an intercept. Targets have the same, (k,). `several` is False if k = 1 and targets are numbers
+    without an axis of their own.
     """
 
     origin: np.ndarray
