@@ -201,7 +201,7 @@ def calibrated_pairs(
     return link_attributes(links)
 
 
-def predict_proba(machine: Any, X: Any) -> np.ndarray:
+def predict_proba(self: Any, X: Any) -> np.ndarray:
     """Return the probability of each class, without regard to `class_weight`.
 
     Two classes: an increasing function of the decision value. More: one-vs-one pairs are
@@ -219,19 +219,19 @@ def predict_proba(machine: Any, X: Any) -> np.ndarray:
     p : ndarray of shape (n_samples, n_classes), in the precision of the fit
         Columns in the order of ``classes_``; rows sum to one.
     """
-    X = machine._checked_later(X)
-    if "link_slopes_" not in vars(machine):
+    X = self._checked_later(X)
+    if "link_slopes_" not in vars(self):
         raise peer_class("NotFittedError")(
             "predict_proba is not available when fitted with probability=False: fit again."
         )
-    p = np.empty((X.shape[0], len(machine.classes_)), dtype=machine._precision)
+    p = np.empty((X.shape[0], len(self.classes_)), dtype=self._precision)
     with single_threaded_blas():
-        for rows, decisions in machine._decision_blocks(X):
-            p[rows] = _probabilities(machine, decisions, p.dtype)
+        for rows, decisions in self._decision_blocks(X):
+            p[rows] = _probabilities(self, decisions, p.dtype)
     return p
 
 
-def predict_log_proba(machine: Any, X: Any) -> np.ndarray:
+def predict_log_proba(self: Any, X: Any) -> np.ndarray:
     """Return the logarithms of `predict_proba`.
 
     Parameters
@@ -244,7 +244,7 @@ def predict_log_proba(machine: Any, X: Any) -> np.ndarray:
         -inf for a probability of 0.
     """
     with np.errstate(divide="ignore"):
-        return np.log(machine.predict_proba(X))
+        return np.log(self.predict_proba(X))
 
 
 def _probabilities(machine, decisions, dtype):
