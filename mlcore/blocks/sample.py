@@ -95,7 +95,8 @@ class Draw:
         kept = order[: self.n_rows]
         if issubclass(self.model, Classifier) and y is not None and y.ndim == 1:
             kept = np.union1d(kept, order[np.unique(y[order], return_index=True)[1]])
-        return np.union1d(kept, self.model.representatives(X))
+        also = self.model.representatives(X)
+        return np.union1d(kept, also) if len(also) else np.sort(kept)
 
 
 class _Form(NamedTuple):
