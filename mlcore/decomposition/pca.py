@@ -28,8 +28,9 @@ from mlcore.decomposition.normal_density import log_densities
 from mlcore.decomposition.scatter_eigenpairs import ScatterEigenpairs, scatter_eigenpairs
 from mlcore.decomposition.spectrum import SOLVERS, CentredRows, LanczosSettings, Search, route
 from mlcore.decomposition.summary import ColumnUnits, Variances, divisor_of, summary
+from mlcore.estimator import progress
 from mlcore.estimator.model import Model, Transformer
-from mlcore.estimator.progress import CallbackSupport, Progress
+from mlcore.estimator.progress import Progress
 from mlcore.numerics.scatter import (
     Moments,
     Scatter,
@@ -303,7 +304,7 @@ class PCA(OnePass, Transformer, Model):
     _result = "components_"
     _Statistics = Scatter
 
-    set_callbacks = CallbackSupport.set_callbacks  # a method, not one more class above
+    set_callbacks = progress.set_callbacks
 
     _instead = {
         "copy": "drop it: X is never changed",

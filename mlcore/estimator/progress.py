@@ -7,11 +7,12 @@ scikit-learn is imported once it has given a callback, and not before.
 
 import time
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, TypeVar
 
 from mlcore.checks.parameters import as_bool, as_integer
 
 _SECONDS_BETWEEN_LINES = 1.0
+M = TypeVar("M")
 
 
 class Progress:
@@ -123,37 +124,34 @@ class Progress:
             self._tasks.close(failed=error is not None)
 
 
-class CallbackSupport:
-    """Mixin of models with steps that scikit-learn's callbacks may watch (scikit-learn 1.9)."""
+def set_callbacks(self: M, *callbacks: Any) -> M:
+    """Have callbacks of scikit-learn watch the next fits; with none, nobody.
 
-    _skl_callbacks: list[Any]
+    Models with steps have it as a method, from scikit-learn 1.9 on.
 
-    def set_callbacks(self, *callbacks: Any) -> Self:
-        """Have callbacks of scikit-learn watch the next fits; with none, nobody.
+    They see a task "fit" and in it an "iteration" after the other, whose number is not known
+    before. The `fitted_estimator` of an iteration is None where the model has none to show.
 
-        They see a task "fit" and in it an "iteration" after the other, whose number is not known
-        before. The `fitted_estimator` of an iteration is None where the model has none to show.
+    Parameters
+    ----------
+    *callbacks : sklearn.callback.FitCallback
+        Such as ``sklearn.callback.ProgressBar()``.
 
-        Parameters
-        ----------
-        *callbacks : sklearn.callback.FitCallback
-            Such as ``sklearn.callback.ProgressBar()``.
+    Returns
+    -------
+    self
+        This model.
 
-        Returns
-        -------
-        self
-            This model.
+    Raises
+    ------
+    ImportError
+        Without scikit-learn 1.9 or later.
+    TypeError
+        For other objects.
+    """
+    from sklearn.callback import CallbackSupportMixin
 
-        Raises
-        ------
-        ImportError
-            Without scikit-learn 1.9 or later.
-        TypeError
-            For other objects.
-        """
-        from sklearn.callback import CallbackSupportMixin
-
-        return CallbackSupportMixin.set_callbacks(self, *callbacks)
+    return CallbackSupportMixin.set_callbacks(self, *callbacks)
 
 
 class _Tasks:

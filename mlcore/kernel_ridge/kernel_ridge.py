@@ -17,7 +17,8 @@ from mlcore.checks import (
     require_random_state,
 )
 from mlcore.checks.errors import warn
-from mlcore.estimator.progress import CallbackSupport, Progress
+from mlcore.estimator import progress
+from mlcore.estimator.progress import Progress
 from mlcore.kernel_ridge.alpha_path.eigen_path import EigenPath
 from mlcore.kernel_ridge.alpha_path.factor_path import require_path
 from mlcore.kernel_ridge.linear_system.partial_cholesky import partial_factor
@@ -169,7 +170,7 @@ class KernelRidge(RidgeModel):
     _stored = {**STORED_DATA, "n_iter_": "count", "converged_": "bool", "solver_": "text"}
     _older = {"n_centers": None}
 
-    set_callbacks = CallbackSupport.set_callbacks
+    set_callbacks = progress.set_callbacks
 
     def __new__(cls, *args: Any, **params: Any) -> Self:
         if cls is KernelRidge and _is_nystroem(params.get("solver")):

@@ -15,9 +15,10 @@ from mlcore.checks import (
     scaled_weights,
 )
 from mlcore.checks.stored import stored
+from mlcore.estimator import progress
 from mlcore.estimator.first_rows import BeginsWithFirstRows
 from mlcore.estimator.model import Model, warn
-from mlcore.estimator.progress import CallbackSupport, Progress
+from mlcore.estimator.progress import Progress
 from mlcore.mixture.components import Components
 from mlcore.mixture.em import EM, RECENT, Fall, Run
 from mlcore.row_sums import RowSums
@@ -83,7 +84,7 @@ class EMModel(BeginsWithFirstRows, RowSums, Model):
     }
     _older = {"_run_": (Passes, "drawn")}
     _kept_here = "callback", "_run_"
-    set_callbacks = CallbackSupport.set_callbacks  # a method, not one more class above
+    set_callbacks = progress.set_callbacks
     _instead = {
         "verbose_interval": "drop it: verbose=1 prints a line a second, verbose=2 every step",
     }

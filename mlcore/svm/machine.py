@@ -11,7 +11,8 @@ from scipy import sparse
 from mlcore.checks import as_integer, as_real, as_targets, as_weights
 from mlcore.checks.errors import warn
 from mlcore.checks.sparse import dense_if_full
-from mlcore.estimator.progress import CallbackSupport, Progress
+from mlcore.estimator import progress
+from mlcore.estimator.progress import Progress
 from mlcore.kernels.expansion import Expansion, kept_expansion, row_blocks, weighted
 from mlcore.kernels.kernel import Kernel, as_double, of_numbers, precision
 from mlcore.kernels.kernel_model import KernelModel, kept_samples
@@ -90,7 +91,7 @@ class KernelMachine(KernelModel):
 
     _routes: ClassVar[Routes] = ROUTES  # of the solver, for tests and timings
 
-    set_callbacks = CallbackSupport.set_callbacks  # a method, not one more class above
+    set_callbacks = progress.set_callbacks
 
     @property
     def objective_(self) -> Any:

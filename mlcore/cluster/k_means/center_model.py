@@ -22,8 +22,8 @@ from mlcore.cluster.k_means.lloyd import objective
 from mlcore.cluster.k_means.origin_and_unit import OriginAndUnit, choose_units, shared_units
 from mlcore.cluster.k_means.row_sampler import RowSampler, random_rows
 from mlcore.cluster.k_means.seeding import k_means_plus_plus
+from mlcore.estimator import progress
 from mlcore.estimator.model import Clusterer, Model, Transformer, warn
-from mlcore.estimator.progress import CallbackSupport
 from mlcore.row_sums import RowSums
 from mlcore.runtime.memory import require_memory
 
@@ -53,7 +53,7 @@ class Statistics(NamedTuple):
 class CenterModel(Transformer, Clusterer, Model):
     """Clustering by centres: parameters and their checks, for any distance."""
 
-    set_callbacks = CallbackSupport.set_callbacks  # a method, not one more class above
+    set_callbacks = progress.set_callbacks
 
     cluster_centers_: np.ndarray
     inertia_: float

@@ -29,8 +29,9 @@ from mlcore.cluster.k_medoids.fasterpam import (
     plus_plus,
     swap_medoids,
 )
+from mlcore.estimator import progress
 from mlcore.estimator.model import Clusterer, Model, Transformer, warn
-from mlcore.estimator.progress import CallbackSupport, Progress
+from mlcore.estimator.progress import Progress
 from mlcore.runtime.memory import require_memory
 
 _INITS = "k-medoids++", "random", "build"
@@ -44,7 +45,7 @@ class Settings(NamedTuple):
     max_iter: int
 
 
-class KMedoids(CallbackSupport, Transformer, Clusterer, Model):
+class KMedoids(Transformer, Clusterer, Model):
     r"""Find samples that the others are near to.
 
     .. math:: \min_{m_1, \dots, m_k} \sum_i w_i \min_j d(x_i, x_{m_j})^p,
@@ -129,6 +130,7 @@ class KMedoids(CallbackSupport, Transformer, Clusterer, Model):
     10.0
     """
 
+    set_callbacks = progress.set_callbacks
     _tags = {"transformer_tags.preserves_dtype": ["float64", "float32"]}
 
     medoid_indices_: np.ndarray

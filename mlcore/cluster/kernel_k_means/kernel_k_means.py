@@ -25,9 +25,10 @@ from mlcore.cluster.kernel_k_means.kernel_assignment import (
     descend,
     without_empty,
 )
+from mlcore.estimator import progress
 from mlcore.estimator.derived import cached
 from mlcore.estimator.model import Clusterer, warn
-from mlcore.estimator.progress import CallbackSupport, Progress
+from mlcore.estimator.progress import Progress
 from mlcore.kernels.expansion import Expansion
 from mlcore.kernels.gram_rows import GramRows
 from mlcore.kernels.kernel import copied, of_numbers, precision
@@ -47,7 +48,7 @@ class Settings(NamedTuple):
     tol: float
 
 
-class KernelKMeans(CallbackSupport, Clusterer, KernelModel):
+class KernelKMeans(Clusterer, KernelModel):
     r"""Find clusters of samples that are near each other by a kernel.
 
     k-means in the feature space of the kernel, ``k(x, y) = phi(x).phi(y)``:
@@ -145,6 +146,7 @@ class KernelKMeans(CallbackSupport, Clusterer, KernelModel):
     True
     """
 
+    set_callbacks = progress.set_callbacks
     inertia_: float
     objective_trace_: np.ndarray
     n_iter_: int

@@ -22,8 +22,9 @@ from mlcore.cluster.linkage.radix_sort import stable_order
 from mlcore.cluster.linkage.reciprocal_neighbors import PointClusters
 from mlcore.cluster.linkage.spanning_tree import spanning_tree
 from mlcore.cluster.metrics import as_metric
+from mlcore.estimator import progress
 from mlcore.estimator.model import Clusterer, Model
-from mlcore.estimator.progress import CallbackSupport, Progress
+from mlcore.estimator.progress import Progress
 
 _LINKAGES = ("single", "complete", "average", "weighted", "ward", "centroid", "median")
 _WHOLE = 5792  # samples of which all distances are formed at once, 256 MB
@@ -45,7 +46,7 @@ class Settings(NamedTuple):
     compute_distances: bool
 
 
-class AgglomerativeClustering(CallbackSupport, Clusterer, Model):
+class AgglomerativeClustering(Clusterer, Model):
     r"""Merge the two nearest clusters until few are left, or their distance is large.
 
     Each sample is a cluster at first. The linkage defines the distance between two clusters:
@@ -143,6 +144,7 @@ class AgglomerativeClustering(CallbackSupport, Clusterer, Model):
     array([1. , 2. , 5.5])
     """
 
+    set_callbacks = progress.set_callbacks
     n_clusters_: int
     n_leaves_: int
     n_connected_components_: int

@@ -12,8 +12,9 @@ from mlcore.cluster.k_means.evidence import warn_of_rise
 from mlcore.cluster.spectral.affinity_graph import AffinityClusterer
 from mlcore.cluster.spectral.assign_labels import assigned, unit_rows
 from mlcore.cluster.spectral.spectral import relaxed
+from mlcore.estimator import progress
 from mlcore.estimator.model import warn
-from mlcore.estimator.progress import CallbackSupport, Progress
+from mlcore.estimator.progress import Progress
 from mlcore.runtime.threads import effective_threads, items_per_call, single_threaded_blas
 
 _WIDTH = 8  # columns of G are padded to a multiple
@@ -21,7 +22,7 @@ _BLOCK = 2**20  # values of F in a block of the objective
 _STARTS = 10  # of k-means
 
 
-class ProbabilisticClustering(CallbackSupport, AffinityClusterer):
+class ProbabilisticClustering(AffinityClusterer):
     r"""Factor the normalised affinities into probabilities of the clusters.
 
     With F the doubly stochastic normalisation of the affinity matrix,
@@ -100,6 +101,7 @@ class ProbabilisticClustering(CallbackSupport, AffinityClusterer):
     True
     """
 
+    set_callbacks = progress.set_callbacks
     probabilities_: np.ndarray
     factor_: np.ndarray
     largest_change_: float

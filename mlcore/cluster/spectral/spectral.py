@@ -10,14 +10,15 @@ from mlcore.cluster.doubly_stochastic.symmetric_matrix import as_symmetric
 from mlcore.cluster.spectral.affinity import of_pairs, shared_nearest
 from mlcore.cluster.spectral.affinity_graph import AFFINITIES, AffinityClusterer
 from mlcore.cluster.spectral.assign_labels import ASSIGNMENTS, SQUARE, assigned, embedded
+from mlcore.estimator import progress
 from mlcore.estimator.model import warn
-from mlcore.estimator.progress import CallbackSupport, Progress
+from mlcore.estimator.progress import Progress
 from mlcore.kernels.gram import gram_matrix
 from mlcore.kernels.vector_kernels import KERNELS, resolve_gamma
 from mlcore.numerics.eigen import Eigenpairs, block_size, by_lapack, leading_eigenpairs
 
 
-class SpectralClustering(CallbackSupport, AffinityClusterer):
+class SpectralClustering(AffinityClusterer):
     r"""Cluster samples by the leading eigenvectors of their normalised affinities.
 
     The cuts of a graph are one objective under different normalisations S of the affinity matrix K,
@@ -156,6 +157,7 @@ class SpectralClustering(CallbackSupport, AffinityClusterer):
     True
     """
 
+    set_callbacks = progress.set_callbacks
     _affinities = (*AFFINITIES, "precomputed_nearest_neighbors", "poly")
     _affinities += tuple(name for name in KERNELS if name not in AFFINITIES)
     _takes_functions = True

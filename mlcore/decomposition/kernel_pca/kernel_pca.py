@@ -17,7 +17,8 @@ from mlcore.decomposition.centered_gram import (
 from mlcore.decomposition.evidence import angle_bounds, gaps, is_complete, orthogonality, signs
 from mlcore.decomposition.kernel_pca.kernel_projection import KernelProjection, way_back
 from mlcore.decomposition.kernel_pca.nystroem_pca import NystroemPCA
-from mlcore.estimator.progress import CallbackSupport, Progress
+from mlcore.estimator import progress
+from mlcore.estimator.progress import Progress
 from mlcore.kernels.kernel import Kernel, differences, precision
 from mlcore.numerics.eigen import Eigenpairs, by_lapack, leading_eigenpairs
 from mlcore.runtime.memory import require_memory
@@ -27,7 +28,7 @@ _SINGLE = 2e-7  # tolerance down to which a search in float32 helps
 _SOLVERS = ("auto", "dense", "arpack", "randomized")
 
 
-class KernelPCA(CallbackSupport, KernelProjection):
+class KernelPCA(KernelProjection):
     r"""Project samples onto their principal components in the feature space of a kernel.
 
     With :math:`\hat K = H K H^\top`, :math:`H = I - 1 w^\top / W`, w the sample weights and W their
@@ -154,6 +155,7 @@ class KernelPCA(CallbackSupport, KernelProjection):
     array([[1.]])
     """
 
+    set_callbacks = progress.set_callbacks
     eigenvectors_: np.ndarray
     _stored = {"eigenvectors_": "float64 m k"}
 

@@ -13,8 +13,9 @@ from mlcore.checks.arrays import column_names
 from mlcore.checks.parameters import as_bool, as_choice
 from mlcore.checks.stored import stored
 from mlcore.checks.targets import as_targets
+from mlcore.estimator import progress
 from mlcore.estimator.model import Classifier, Model, warn
-from mlcore.estimator.progress import CallbackSupport, Progress
+from mlcore.estimator.progress import Progress
 from mlcore.linear_model.inference import Inference
 from mlcore.linear_model.linear_scores import as_dense, linear_scores
 from mlcore.linear_model.logistic.elastic_net import ElasticNetObjective
@@ -60,7 +61,7 @@ def _without_rows(_):
     return TrainingRows(None, False)
 
 
-class LogisticRegression(CallbackSupport, RowSums, Classifier, Model):
+class LogisticRegression(RowSums, Classifier, Model):
     r"""Classify by probabilities whose log odds are linear in the features.
 
     Minimises
@@ -176,6 +177,7 @@ class LogisticRegression(CallbackSupport, RowSums, Classifier, Model):
     True
     """
 
+    set_callbacks = progress.set_callbacks
     coef_: np.ndarray
     intercept_: np.ndarray
     n_iter_: np.ndarray

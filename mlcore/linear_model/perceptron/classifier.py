@@ -14,8 +14,9 @@ from mlcore.checks import (
     declared_classes,
     require_random_state,
 )
+from mlcore.estimator import progress
 from mlcore.estimator.model import Classifier
-from mlcore.estimator.progress import CallbackSupport, Progress
+from mlcore.estimator.progress import Progress
 from mlcore.linear_model.perceptron.mistakes import mistake_bound
 
 _PATIENCE = 5  # epochs without an improvement by tol, after which a fit stops
@@ -34,7 +35,7 @@ class Settings(NamedTuple):
     average: bool
 
 
-class PerceptronClassifier(CallbackSupport, Classifier):
+class PerceptronClassifier(Classifier):
     """Mixin of perceptrons: a model lists it before its other base.
 
     A model defines ``_rounds(samples, codes, n_classes, settings, earlier)``, an object that plays
@@ -43,6 +44,7 @@ class PerceptronClassifier(CallbackSupport, Classifier):
     scores (n, n_scores) of checked samples.
     """
 
+    set_callbacks = progress.set_callbacks
     mistakes_: int
     n_rounds_: int
     support_: np.ndarray
