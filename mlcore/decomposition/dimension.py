@@ -10,14 +10,23 @@ from scipy.special import gammaln
 from mlcore.checks import as_choice, as_integer
 
 Pick = Callable[[np.ndarray], int]  # the number of components for all eigenvalues
+_ALL = 2**63 - 1
 
 
 class NumberWanted(NamedTuple):
     """The number of components that a fit looks for."""
 
-    k: int  # as many, or at most as many
+    k: int = _ALL  # as many, or at most as many
     share: float | None = None  # of the variance, which the fewest components are to reach
     most_likely: bool = False  # the number of the greatest evidence
+
+    def among(self, largest: int, name: str, owner: str) -> "NumberWanted":
+        """Return the same for data of `largest` components, which `name` describes in errors."""
+        if self.k == _ALL:
+            return self._replace(k=largest)
+        if self.k > largest:
+            raise _out_of_range(self.k, name, owner)
+        return self
 
     def picker(self, weight: float, limit: float, rank: int) -> Pick | None:
         """Return the function that chooses the number by all eigenvalues; None if k is given.
@@ -37,27 +46,29 @@ class NumberWanted(NamedTuple):
         return pick
 
 
-def wanted_components(n_components: Any, largest: int, name: str, owner: str) -> NumberWanted:
-    """Return the number of components that the parameter asks for, checked.
-
-    `name` describes `largest` in errors.
-    """
+def wanted_components(n_components: Any, owner: str) -> NumberWanted:
+    """Return the number of components that the parameter asks for, checked."""
+    largest = "min(n_samples, n_features)"
     if n_components is None:
-        return NumberWanted(largest)
+        return NumberWanted()
     if isinstance(n_components, str):
         as_choice(n_components, "n_components", ("mle",), owner=owner)
-        return NumberWanted(largest, most_likely=True)
+        return NumberWanted(most_likely=True)
     if isinstance(n_components, (float, np.floating)):
         if not 0 < n_components < 1:  # NaN too
             raise ValueError(
                 f"{owner}: n_components={float(n_components)!r} must be an integer between 1 and "
-                f"{name}, or a share of the variance, above 0 and below 1."
+                f"{largest}, or a share of the variance, above 0 and below 1."
             )
-        return NumberWanted(largest, float(n_components))
+        return NumberWanted(share=float(n_components))
     k = as_integer(n_components, "n_components", owner=owner)
-    if not 1 <= k <= largest:
-        raise ValueError(f"{owner}: n_components={k} must be between 1 and {name}.")
+    if not 1 <= k < _ALL:
+        raise _out_of_range(k, largest, owner)
     return NumberWanted(k)
+
+
+def _out_of_range(k, largest, owner):
+    return ValueError(f"{owner}: n_components={k} must be between 1 and {largest}.")
 
 
 def components_for(values: np.ndarray, trace: float, share: float) -> int:

@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -74,15 +75,11 @@ class _Settings(NamedTuple):
     """Checked parameters of a `PCA`, and what follows from them."""
 
     owner: str
-    n_components: Any
+    wanted: NumberWanted
     scale: bool
     svd_solver: str
     ddof: int
     lanczos: LanczosSettings
-
-    def wanted(self, largest: int, name: str) -> NumberWanted:
-        """Return the number of components, at most `largest`, which `name` describes."""
-        return wanted_components(self.n_components, largest, name, self.owner)
 
     def powers(self, X: Any, origin: np.ndarray) -> np.ndarray:
         """Return powers of two of the largest deviations, of each column if scaled, (d,)."""
@@ -96,19 +93,14 @@ class _Settings(NamedTuple):
 
         These are the diagonal, (d,), and the powers of two, (d,), that bring it into range.
         """
-
-        def sums(power):
-            if whole:
-                return scatter_of(X, weight, origin, power=power, owner=self.owner)
-            return column_moments(X, weight, origin, power=power)
-
+        sums = partial(scatter_of, owner=self.owner) if whole else column_moments
         power = np.zeros(len(origin), np.int64)
-        total = sums(power)
+        total = sums(X, weight, origin, power=power)
         squares = total.squares
         if not in_range(squares if self.scale else squares.max(), X.dtype).all():
             power = self.powers(X, origin)
             if power.any():
-                total = sums(power)
+                total = sums(X, weight, origin, power=power)
                 squares = total.squares
         return total, squares, power
 
@@ -371,7 +363,7 @@ class PCA(OnePass, Transformer, Model):
         n_rows = n if weight is None else int(np.count_nonzero(weight))
         total = float(n if weight is None else weight.sum())
         most = min(max(n_rows, int(min(total, d))), d)
-        wanted = settings.wanted(most, f"min(n_samples, n_features)={most}")
+        wanted = settings.wanted.among(most, f"min(n_samples, n_features)={most}", owner)
         divisor = divisor_of(total, settings.ddof, n, owner)
         # The route to the eigenpairs, which is all that the solver decides.
         chosen = route(settings.svd_solver, (n, d), wanted, owner)
@@ -417,10 +409,9 @@ class PCA(OnePass, Transformer, Model):
             steps = 1 + as_integer(self.iterated_power, "iterated_power", owner=owner, at_least=0)
         require_random_state(self.random_state, owner=owner)
         tol = float(as_real(self.tol, "tol", owner=owner, above=0))
-        wanted_components(self.n_components, 2**63 - 1, "min(n_samples, n_features)", owner)
         return _Settings(
             owner,
-            self.n_components,
+            wanted_components(self.n_components, owner),
             as_bool(self.scale, "scale", owner=owner),
             as_choice(self.svd_solver, "svd_solver", ("auto", *SOLVERS), owner=owner),
             as_integer(self.ddof, "ddof", owner=owner, at_least=0),
@@ -452,7 +443,7 @@ class PCA(OnePass, Transformer, Model):
         settings = self._settings()
         checked = self._check_X(X, reset=True)
         d = checked.shape[1]
-        settings.wanted(d, f"n_features={d}")
+        settings.wanted.among(d, f"n_features={d}", settings.owner)
         origin = origin_of(checked)
         power = settings.powers(checked, origin)
         power[np.abs(power) <= _EXPONENT[checked.dtype.itemsize]] = 0
@@ -552,7 +543,7 @@ class PCA(OnePass, Transformer, Model):
         """
         total, mean, scatter = sums
         d, dtype = len(mean), self.origin_.dtype
-        wanted = settings.wanted(d, f"n_features={d}")
+        wanted = settings.wanted.among(d, f"n_features={d}", settings.owner)
         divisor = divisor_of(total, settings.ddof, f"{total:g}", settings.owner)
         units = settings.units(self._units_.power, sums.squares, divisor)
         every = wanted.share is not None or wanted.most_likely
@@ -596,7 +587,8 @@ class PCA(OnePass, Transformer, Model):
 
     def _from_pairs(self, settings, pairs, total, mean, units, limit):
         d = len(mean)
-        pick = settings.wanted(d, f"n_features={d}").picker(total, limit, d)
+        wanted = settings.wanted.among(d, f"n_features={d}", settings.owner)
+        pick = wanted.picker(total, limit, d)
         spectrum = pairs.spectrum(pick, "scatter")
         values = without_rounding(spectrum.values, limit, d)
         divisor = divisor_of(total, settings.ddof, f"{total:g}", settings.owner)

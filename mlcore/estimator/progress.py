@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from mlcore.checks.parameters import as_bool, as_integer
+from mlcore.checks.parameters import as_integer
 
 _SECONDS_BETWEEN_LINES = 1.0
 M = TypeVar("M")
@@ -51,7 +51,7 @@ class Progress:
         model: Any = None,
     ) -> None:
         if isinstance(verbose, bool):
-            self._verbose = int(as_bool(verbose, "verbose", owner=name))
+            self._verbose = int(verbose)
         else:
             self._verbose = as_integer(verbose, "verbose", owner=name, at_least=0)
         if callback is not None and not callable(callback):
@@ -62,15 +62,12 @@ class Progress:
         self._callback = callback
         self._name = name
         self._model = model if getattr(model, "_skl_callbacks", ()) else None
+        # True if steps are printed or passed on; if not, a solver need not compute the report.
+        self.active = self._verbose > 0 or callback is not None or self._model is not None
         self._tasks: _Tasks | None = None
         self._start = time.perf_counter()
         self._last_line = -float("inf")  # so the first step is printed at once
         self._unprinted: str | None = None
-
-    @property
-    def active(self) -> bool:
-        """True if steps are printed or passed on; if not, a solver need not compute the report."""
-        return self._verbose > 0 or self._callback is not None or self._model is not None
 
     def step(
         self,

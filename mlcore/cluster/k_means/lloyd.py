@@ -15,6 +15,10 @@ _STALLED = 10  # steps without a fall, after which rounding alone moves labels
 _STEPS = 64  # in a call for few samples: less than a tenth of a second
 
 
+def _unreported(step: int, objective: float, change: float) -> None:
+    """Report nothing of a step."""
+
+
 class Clustering(NamedTuple):
     """Result of Lloyd's algorithm, in the units of its samples."""
 
@@ -26,7 +30,7 @@ class Clustering(NamedTuple):
     converged: bool
 
 
-def lloyd(assignment, centers, max_iter, tol, squares, report) -> Clustering:
+def lloyd(assignment, centers, max_iter, tol, squares, report=_unreported) -> Clustering:
     """Repeat both steps until no label changes or the centres move by `tol` or less.
 
     `assignment` is an Assignment, a SmallAssignment or a SparseAssignment; `tol` bounds the sum of

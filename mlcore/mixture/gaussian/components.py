@@ -111,7 +111,7 @@ class GaussianComponents(Components):
         statistics = rows.statistics(parameters)
         objective = statistics.log_likelihood / rows.total
         new, collapsed = self.maximize(statistics, parameters)
-        lost, single = self.family.lost, rows.in_single(parameters)
+        lost, single = self.family.lost, rows.X.dtype != np.float64 and rows.in_single(parameters)
         if single and (not rows.in_single(new) or lost(statistics, new, _SINGLE)):
             statistics = rows.statistics(parameters, exact=True)
             new, collapsed = self.maximize(statistics, parameters)

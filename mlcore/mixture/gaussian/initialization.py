@@ -80,12 +80,8 @@ def k_means(Z: np.ndarray, weight: np.ndarray, k: int, rng) -> tuple[np.ndarray,
     squares = float(weight @ np.einsum("id,id->i", Z, Z))
     tol = _SETTLED * squares / (weight.sum() * Z.shape[1])
     assignment = assignment_of(Z, weight, OriginAndUnit(), k, _LLOYD_STEPS)
-    clustering = lloyd(assignment, Z[seeds], _LLOYD_STEPS, tol, squares, _unseen)
+    clustering = lloyd(assignment, Z[seeds], _LLOYD_STEPS, tol, squares)
     return clustering.labels, seeds, clustering.inertia
-
-
-def _unseen(step: int, objective: float, change: float) -> None:
-    """Show nothing of a step."""
 
 
 def clusterings(X, Z, weight, n_components: int, variances, rng) -> list:
