@@ -60,15 +60,11 @@ class Rows(Protocol):
 class Components(ABC):
     """The k distributions of a mixture: their E-step, M-step, densities and fitted attributes.
 
-    An object knows the hyper-parameters and what is fixed by the data of the fit (number of trials,
-    categories, origin and variances). It holds no parameters: they are arguments and results, so
-    that several runs of EM share one object.
-
-    `collapsed_may_grow`: later rows may bring back a collapsed component whose weight is not 0.
-    `bounded` is False if the objective grows without bound, or to one that says nothing of the
-    data, where a component shrinks to a point: then runs with fewer collapsed components are
-    better. `exact` is False if the M-step is not that of greatest likelihood, so that this may fall
-    a little. 2^weight_power is what a weight of 1 stands for in rows and statistics.
+    An object holds hyper-parameters and what is fixed by the data, but no parameters, so that runs
+    share it. `collapsed_may_grow`: later rows may bring back a collapsed component of weight above
+    0. `bounded` is False if a component that shrinks to a point raises the objective without bound;
+    then fewer collapsed components are better. `exact` is False if the M-step may lower the
+    objective a little. 2^weight_power is what a weight of 1 stands for.
     """
 
     n_components: int
@@ -83,9 +79,8 @@ class Components(ABC):
     def rows(self, X: Any, weight: np.ndarray | None) -> Any:
         """Return `Rows` for the E-step.
 
-        `X` (n, d), dense or CSR, is checked; NaN is a missing value. `weight` (n,) is positive;
-        None where all are 1. A value that is impossible under every component, whatever its
-        parameters, is a ValueError.
+        `X` (n, d), dense or CSR, is checked; NaN is a missing value. `weight` (n,) is positive,
+        None for ones; ValueError for a value that no component can have.
         """
 
     # ---- EM
@@ -96,11 +91,9 @@ class Components(ABC):
     ) -> Any:
         """Return `Parameters` to start from.
 
-        `em` is the loop over the rows ``em.rows``; ``em.over(rows).best(runs, n_steps)`` tells the
-        best of some candidates by a few steps on fewer rows. `start_values` are the parts of the
-        parameters that the user gave, None in place of each other part; `rng` is None if no part is
-        missing. `number`, from 0, is that of this start among `n_init`: starts may differ by more
-        than their draws.
+        `em` is the loop over ``em.rows``; ``em.over(rows).best(runs, n_steps)`` compares
+        candidates. `start_values` are the user's parts of the parameters, None for others; `rng` is
+        None if none is missing. `number`, from 0, is that of this start among `n_init`.
         """
 
     @abstractmethod
@@ -111,16 +104,13 @@ class Components(ABC):
     def maximize(self, statistics: Any, parameters: Any) -> tuple[Any, np.ndarray]:
         """Return the next parameters, the M-step, and (k,) bool, the components that collapsed.
 
-        These lost all their rows, or shrank to a single point. The statistics are of positive mass;
-        `parameters` are those of the E-step: components without mass keep them, with weight 0.
+        The total mass is positive; components without mass keep `parameters`, with weight 0.
         """
 
     def step(self, rows: Any, parameters: Any) -> tuple[float, Any, np.ndarray]:
         """Return the objective of `parameters`, and what `maximize` returns: a step of EM.
 
-        The objective is a mean over the rows' weights: of the log-likelihood, and of the
-        log-density of the prior where there is one. It never decreases from step to step by more
-        than rounding, where the M-step is exact.
+        The objective is a mean over weighted rows; if `exact`, it falls by no more than rounding.
         """
         statistics = self.statistics(rows, parameters)
         return statistics.log_likelihood / rows.total, *self.maximize(statistics, parameters)
@@ -141,10 +131,9 @@ class Components(ABC):
         return None
 
     def spikes(self, ties: Any, parameters: Any, shrunk: np.ndarray, mass: np.ndarray) -> Any:
-        """Return, as `Spikes`, those of the shrunk components that describe tied rows.
+        """Return, as `Spikes`, those of the `shrunk` components that describe tied rows.
 
-        `shrunk` (n_shrunk,) are their numbers; `mass` (k,) is that of the components over the rows
-        of `ties`, in the unit of the sample weights.
+        `mass` (k,) is that over the rows of `ties`, in the unit of the sample weights.
         """
         raise NotImplementedError
 
@@ -204,11 +193,9 @@ class Components(ABC):
     def posterior(
         self, X: Any, parameters: Any, tables: dict[Any, Any], with_proba: bool
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-        """Return log p(x_i), labels and P(component | x_i) of rows as in `rows`, which may be new.
+        """Return log p(x_i), labels (intp) and P(component | x_i), or None, of rows, old or new.
 
-        These are (n,), (n,) intp, the most probable component, and (n, k), or None if probabilities
-        are not asked for. `tables`, empty at first, is a cache for later calls under the same
-        parameters.
+        `tables`, empty at first, is a cache for later calls under the same parameters.
         """
         raise NotImplementedError
 

@@ -22,17 +22,12 @@ class Fall(NamedTuple):
 class Run:
     """One run of EM.
 
-    `parameters` are those of the last entry of `trace`, which holds the objective at the start and
-    after each step; `following` what the next step leads to, until the first objective is known the
-    start; `ahead` the step from there, if that has been taken to look; `change` the gain of the
-    last.
-
-    `shrunk` (k,) bool are the components that the last step left without rows, or at the least
-    variances; `spikes` those of them that describe tied rows, `collapsed` (n_collapsed,) the
-    others, `restarted` (n_restarted,) the components that began in place of collapsed ones;
-    `replaced` is the objective of the run that the first restart replaced; `fall` the largest. A
-    run has `converged` when the last step and the next one, which is not taken, gain less than
-    `tol`.
+    `trace` has the objective at the start and after each step, `parameters` those of its last
+    entry; `following` those of the next step, `ahead` the step after it if it has been computed.
+    `change` is the last gain, `fall` the largest. `shrunk` (k,) bool lost their rows or have the
+    least variances: of them `spikes` describe tied rows, `collapsed` are the others. `restarted`
+    began in place of collapsed ones; `replaced` is the objective of the run that the first restart
+    replaced.
     """
 
     def __init__(self, parameters: Any) -> None:
@@ -79,10 +74,9 @@ class Run:
 
 
 class EM:
-    """EM for components over the same rows, which are as ``components.rows`` returns them.
+    """EM over ``components.rows``; `progress` shows every step.
 
     A run has converged when its objective moves by less than `tol` in a step, and in the next.
-    `progress` shows every step.
     """
 
     def __init__(
@@ -145,8 +139,7 @@ class EM:
     def best(self, runs: list[Run], n_steps: int) -> Run:
         """Return the best of some runs after `n_steps` steps each; the only one takes none.
 
-        Where the likelihood has no bound, fewer collapsed components are better than a greater
-        objective.
+        If the likelihood has no bound, the fewest collapsed components decide, not the objective.
         """
         if len(runs) == 1:
             return runs[0]
@@ -159,10 +152,9 @@ class EM:
         return max(runs, key=lambda run: (-len(run.collapsed), run.objective))
 
     def restart_collapsed(self, run: Run, n_steps: int, rng: np.random.Generator) -> Run:
-        """Return the run or, if that is better, one with collapsed components restarted.
+        """Return the run, or a better one (as in `best`) with collapsed components restarted.
 
-        Each time is a run of its own, from the parameters of the best so far. Better is a greater
-        objective, or where the likelihood has no bound fewer collapsed components.
+        Each restart is a run of its own, from the parameters of the best so far.
         """
         for _ in range(_RESTARTS if len(run.collapsed) else 0):
             start = self.components.restart(run.parameters, run.collapsed, self.rows, rng)

@@ -230,8 +230,7 @@ class EMModel(BeginsWithFirstRows, RowSums, Model):
     def _starts(self, em):
         """Return runs to start from, and the generator for later draws.
 
-        The generator is None where the user gave part of the start: components then keep their
-        order and are not restarted.
+        It is None if the user gave part of the start: then no component is moved or restarted.
         """
         components = em.components
         if self.warm_start and hasattr(self, "weights_") and self._may_continue(components):

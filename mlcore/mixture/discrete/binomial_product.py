@@ -29,13 +29,10 @@ class Failures(NamedTuple):
 
 
 class BinomialProduct(DiscreteComponents):
-    """Numbers of successes in known numbers of trials, independent of each other.
+    """Independent numbers of successes in `trials` (d,), 1 where features are binary.
 
-    The table of parameters holds probabilities of success, (d, k), and of failure behind them: 1 -
-    p, without losing what is small. `alpha` is the pseudo-count of a success and of a failure;
-    `trials` (d,) are 1 where features are binary; with `missing`, NaN is a missing value, not an
-    error; `owner` is named in errors. Above the attribute `threshold` a value is 1, else 0; None:
-    values are numbers of successes.
+    Tables hold probabilities of success (d, k) and, to full precision, of failure behind them. With
+    a `threshold`, a value above it is 1, others are 0.
     """
 
     threshold: float | None = None
@@ -248,8 +245,7 @@ def _by_value(table, rows):
 def _left(whole, part, none):
     """Return whole - part (d, k), with 0 for rounding error where `none` says that it is 0.
 
-    Elsewhere a difference below rounding is raised to the least that differs from 0, if other
-    components have some of the feature: EM may then still give this one more.
+    Elsewhere it is at least tiny if other components have the feature: EM may then give it more.
     """
     left, hidden = whole - part, _ROUNDING * whole
     somewhere = left.sum(axis=1, keepdims=True) > hidden.sum(axis=1, keepdims=True)

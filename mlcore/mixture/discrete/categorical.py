@@ -283,10 +283,9 @@ class CategoricalMixture(DiscreteMixture):
 
 
 class CategoricalComponents(DiscreteComponents):
-    """Independent items, each of finitely many values; NaN is a missing answer.
+    """Independent items of finitely many values; NaN is a missing answer.
 
-    `alpha` is the pseudo-count of every category; `categories` holds the values of each item,
-    (n_categories,) float64, ascending; `owner` is named in errors.
+    `categories` has the values of each item, (n_categories,) float64, ascending.
     """
 
     def __init__(

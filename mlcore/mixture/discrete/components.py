@@ -61,12 +61,11 @@ class Rows(NamedTuple):
 class DiscreteComponents(Components):
     """Products of multinomial distributions, one for each item: a feature, or a group of columns.
 
-    The log-density of a row is a constant plus a sum over its entries (`SparseRows`). Tables hold
-    the probabilities of columns, (n_columns, k): of words, of the categories of all items one after
-    another, or of success in each feature and then of failure in each. `alpha` is the pseudo-count
-    of every column in every component; `owner` is named in errors. `n_features` are the columns of
-    X; `n_outcomes`, (n_items, 1) float64, or int for an only item, the numbers of outcomes of
-    items.
+    The log-density of a row is a constant plus a sum over its entries (`SparseRows`). Tables
+    (n_columns, k) hold probabilities: of words, of the categories of all items in turn, or of
+    success in each feature and then of failure. `alpha` is the pseudo-count of a column in a
+    component; `n_features` are the columns of X; `n_outcomes` (n_items, 1), int if there is one
+    item.
     """
 
     n_features: int
@@ -104,11 +103,9 @@ class DiscreteComponents(Components):
         log_likelihood: float,
         before: np.ndarray | None,
     ) -> "Statistics":
-        """Return the statistics from sums over entries.
+        """Return the statistics from the responsibilities' sums over entries and `mass` (k,).
 
-        `sums` (n_entry_columns, k) are of the responsibilities times the values of the entries of
-        each of ``rows.sparse``' columns; `mass` is (k,); `before` (n_columns, k), or None, is the
-        table that the responsibilities were formed by.
+        `sums` are (n_entry_columns, k); `before` is the table that the responsibilities came from.
         """
 
     @abstractmethod
@@ -256,8 +253,7 @@ class DiscreteComponents(Components):
     ) -> tuple[Parameters, np.ndarray]:
         """Return what `maximize` does; ``frequencies`` smooths ``statistics.counts``.
 
-        A component without mass keeps its probabilities, and a weight of 0. One of a small mass
-        goes on as in exact arithmetic, since it may grow again.
+        Components without mass keep their probabilities, with weight 0; a small mass may grow.
         """
         total = statistics.mass.sum()
         empty = statistics.mass <= _EMPTY * total

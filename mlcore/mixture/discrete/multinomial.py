@@ -170,11 +170,7 @@ class MultinomialMixture(DiscreteMixture):
 
 
 class MultinomialComponents(DiscreteComponents):
-    """Counts of words, each drawn from the component's distribution.
-
-    `alpha` is the pseudo-count of every word, `n_features` the number of words; `owner` is named in
-    errors.
-    """
+    """Counts of `n_features` words, drawn by component; `alpha` is the pseudo-count of a word."""
 
     # Documents are so long, and tables so large, that leaving out what is tiny halves the time.
     entire = False

@@ -15,13 +15,11 @@ _SMALL = 256  # smaller categories are found in one pass over all items
 
 
 class Patterns:
-    """Groups of neighbouring items, and the combinations of their values: patterns.
+    """Groups of neighbouring items, and patterns: the combinations of their values.
 
-    A table of logarithms by category becomes one by pattern, where a row finds the sum of several
-    items in one place; and sums by pattern become sums by category. `sizes` are the numbers of
-    categories of the items; `holes` (n_items,) is True where an item may be missing: one more
-    outcome, which adds nothing; `width` is the bytes of a row of the tables. `length` is the number
-    of groups.
+    A row finds the sum of several items in one place of a table by pattern. `holes` (n_items,) bool
+    are items with one more outcome, missing, which adds nothing; `width` is the bytes of a table
+    row.
     """
 
     def __init__(self, sizes, holes, n_rows, width):

@@ -55,8 +55,7 @@ def row_bytes(k: int) -> int:
 class Loop:
     """Passes over the same rows for `k` components, in the same memory.
 
-    Call `fill` first: it sets the log-probability of each column. Or pass the tables that another
-    loop, of as many columns, has `filled`.
+    Call `fill` first, or pass the tables that another loop of as many columns has `filled`.
     """
 
     def __init__(
@@ -132,12 +131,11 @@ class Loop:
         return float(self._table[:, : self.k].sum())
 
     def sums(self, start: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-        """Return the responsibilities' sums by column (columns, k), in all (k,), and the
-        log-likelihood, for the constants `start` (k,) of the log densities.
+        """Return the responsibilities' sums by column and in all (k,), and the log-likelihood.
 
-        The same bytes for any number of threads: rows are cut into chunks whose number follows
-        from the data alone, and whose sums are added in order; or, where sums of more than one
-        chunk would cost too much, threads share the columns. The next call changes them.
+        `start` (k,) are constants of the log densities. The next call changes the arrays. The sums
+        are the same for any number of threads, since chunks and the order of their addition follow
+        from the data.
         """
         totals, _, log_likelihood = self.totals(start, None)
         return self._added(), totals, log_likelihood
@@ -145,12 +143,10 @@ class Loop:
     def totals(
         self, start: np.ndarray, row_totals: np.ndarray | None
     ) -> tuple[np.ndarray, np.ndarray, float]:
-        """Return the responsibilities' sums (k,), those times `row_totals` (n_rows,), and the
-        log-likelihood; the sums by column wait for `smoothed_frequencies`.
+        """Return the responsibilities' sums (k,), those times `row_totals`, and the log-likelihood.
 
-        Rows leave out responsibilities below 2^-100. Where a component has so little that these
-        could count, which is seldom, all is summed once more without leaving out any: by its few
-        rows such a component may grow again.
+        Responsibilities below 2^-100 are left out unless a component has so little that these
+        count: then all is summed once more, since such a component may grow again.
         """
         if self._by_column is None:
             self._make_sums()

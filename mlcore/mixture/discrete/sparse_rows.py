@@ -43,10 +43,9 @@ class SparseRows:
 
     @property
     def hard_sums_pay(self) -> bool:
-        """True if sums of hard-assigned rows are worth keeping from pass to pass.
+        """Return True if sums of hard-assigned rows are worth keeping from pass to pass.
 
-        They must be exact, sums of integers below 2^53; and rows so long that often one component
-        is all but certain.
+        They must be integers below 2^53, and rows long: one component is then often certain.
         """
         if len(self.columns) < _ENTRIES_OF_A_LONG_ROW * self.n_rows:
             return False
@@ -76,8 +75,7 @@ class SparseRows:
     def loop(self, k: int, *, entire: bool = False) -> Loop:
         """Return the loop over these rows for k components, the same every time.
 
-        With `entire` it leaves out no responsibilities, however small: without a prior these alone
-        may keep the probability of some column above 0.
+        If `entire`, no responsibility is left out: without a prior tiny ones keep columns above 0.
         """
         if self._loop is None or (self._loop.k, self._loop.entire) != (k, entire):
             self._loop = Loop(self, k, entire)
@@ -137,12 +135,11 @@ def rows_of_array(
 def rows_of_bits(
     X: np.ndarray, modes: np.ndarray, threshold: float, strict: bool, weights: np.ndarray | None
 ) -> tuple[SparseRows, np.ndarray]:
-    """Return binary features as sparse rows, and which rows have a value but 0, 1 and NaN.
+    """Return binary features as sparse rows, and a mask of rows with values but 0, 1 and NaN.
 
-    An entry is a group of `BIT_GROUP` features of which some differ from their `modes`, (d,) bool;
-    its column is the number of the group times 2^BIT_GROUP plus a bit for each feature that
-    differs. After these comes a column for each feature, with an entry in rows where it is missing.
-    Values above `threshold` are 1, others 0; only if `strict` are other values looked for.
+    A column is a group of `BIT_GROUP` features and a pattern of those that differ from `modes`
+    (d,); behind these comes one for each feature, for missing values. Rows are masked only if
+    `strict`.
     """
     n, d = X.shape
     groups = np.zeros((-(-d // BIT_GROUP), BIT_GROUP), np.uint8)

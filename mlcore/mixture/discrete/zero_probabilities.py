@@ -25,11 +25,9 @@ def least_impossible(
 ) -> np.ndarray:
     """Return responsibilities for rows that are impossible under every component.
 
-    They are the limit for probabilities of 0 that go to 0 together: only components with the fewest
-    impossible values of the row have any, in proportion to their densities of the other values. `X`
-    is (n, n_columns); `logs` are constants (k,) and table (n_columns, k) of the log-densities, with
-    0 for impossible values; `never` the same for the number of these, with infinite constants for
-    components of weight 0.
+    They are the limit for zeros that go to 0 together: only components with the fewest impossible
+    values count. `logs` are constants (k,) and table (n_columns, k) of the log-densities, with 0
+    for impossible values; `never` counts these, with infinite constants for weights of 0.
     """
     count = X @ never[1] + never[0]
     least = count.min(axis=1, keepdims=True)

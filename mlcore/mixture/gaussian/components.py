@@ -20,11 +20,9 @@ _SINGLE, _DOUBLE = 1e-5 * 2.0**24, 1e-9 * 2.0**53
 
 
 class GaussianComponents(Components):
-    """Gaussians, whose covariances are of one family.
+    """Gaussians with covariances of one family; with `missing`, NaN is a missing value.
 
-    `reg_covar` is added to variances; None: a floor relative to those of the data. `init_params`
-    tells how start values that the user did not give are drawn. With `missing`, NaN is a missing
-    value, not an error; `owner` is named in errors.
+    `reg_covar` is added to variances; None is a floor relative to the variances of the data.
     """
 
     def __init__(

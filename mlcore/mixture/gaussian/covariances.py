@@ -37,18 +37,14 @@ _MOST_STRETCH = 64
 
 
 class CovarianceType(ABC):
-    """A family of covariances: M-step, floor, and what the E-step reads of them.
+    """A family of covariances: M-step, floor and factors for the E-step; it has no state.
 
-    An object has no state. Shapes: k components, d features; `covariances`, `precisions` and
-    `factors` (upper triangular P with P Pᵀ the precision, or its root) have the shape `shape`.
-
-    `name` is the value of ``covariance_type``; `layout` ("full", "tied", "diag" or "spherical") the
-    form in which the compiled E-step reads factors and sums moments; `shared` tells that all
-    components have one array. `any_unit`, `any_rotation`: fits do not depend on the units of
-    features, or on a rotation of the data, so that starts may choose these. `takes_missing`:
-    features are independent within a component, so that missing values drop out. `score_scales`
-    ("each" or "one") are the scale parameters of the scores by feature, for Fisher vectors; None:
-    they have none.
+    `covariances`, `precisions` and `factors` (upper triangular P, P Pᵀ the precision, or its root)
+    have the shape `shape`. `layout` is the form in which the compiled E-step reads factors;
+    `shared`: all components have one array; `any_unit`, `any_rotation`: fits do not depend on units
+    of features, or a rotation; `takes_missing`: features are independent within a component;
+    `score_scales` ("each", "one", None): scale parameters by feature of the scores of Fisher
+    vectors.
     """
 
     name: ClassVar[str]
@@ -113,10 +109,9 @@ class CovarianceType(ABC):
         scale: DataScale,
         reg_covar: float | None,
     ) -> tuple[Parameters, np.ndarray]:
-        """Return the parameters of greatest likelihood, the M-step, and (k,) bool, what collapsed.
+        """Return the likeliest parameters, the M-step, and (k,) bool: components that collapsed.
 
-        Such components are without mass, or have variances at the floor in all features. The
-        statistics are those under the parameters `before`, which components without any mass keep.
+        These have no mass, and keep the parameters `before`, or variances at the floor everywhere.
         """
         origin, variances = scale
         mass, first = statistics.mass, statistics.first
@@ -143,12 +138,10 @@ class CovarianceType(ABC):
     def scatter(
         self, statistics: Statistics, divisor: np.ndarray, shift: np.ndarray, offsets: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the likeliest covariances without a floor, and the variances of each component.
+        """Return the likeliest covariances without a floor, and variances (k, d), unused if shared.
 
-        They have the shape `shape` and (k, d); the variances are not read if one covariance is
-        shared by all components. `divisor` (k,) is the mass of each, 1 for those without any;
-        `shift` (k, d) the new means minus those of the statistics; `offsets` (k, d) these minus the
-        origin.
+        `divisor` (k,) is the mass, 1 in place of 0; `shift` (k, d) the new means minus those of the
+        statistics, `offsets` (k, d) these minus the origin.
         """
 
     @abstractmethod
@@ -175,10 +168,9 @@ class CovarianceType(ABC):
     def flat_directions(
         self, parameters: Parameters, data_variances: np.ndarray, reg_covar: float | None
     ) -> np.ndarray:
-        """Return components and their numbers of directions whose variances are at the limit.
+        """Return rows (component, number of directions whose variances are at the limit), intp.
 
-        Only features that vary count. Rows of a component with such directions, and their number:
-        (n_components_with_some, 2) intp.
+        Only features that vary count, and only components with such directions have a row.
         """
         varying = np.flatnonzero(data_variances > 0)
         if not len(varying):

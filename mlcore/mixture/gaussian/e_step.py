@@ -27,10 +27,9 @@ _LOG_2_PI = math.log(2 * math.pi)
 
 
 class Rows:
-    """The rows of one call, with the likeliest component of each as the last pass found it.
+    """The rows of one call, with the likeliest component of each by the last pass.
 
-    `X` (n, d) is float32 or float64, in C order; `weight` (n,) float64, or None: all 1; `origin`
-    (d,), of the type of X, is near the data and subtracted first of all.
+    `X` (n, d) is in C order; `weight` float64 or None for ones; `origin` (d,) is subtracted first.
     """
 
     def __init__(self, X, weight, family: CovarianceType, origin):
@@ -57,11 +56,7 @@ class Rows:
         self._directed = small and 16 * k <= n and n * work >= _DIRECTION_WORK
 
     def statistics(self, parameters: Parameters, *, exact: bool = False, centres=None):
-        """Return the Statistics, about `centres` or else the means.
-
-        They are computed in the type of the rows where that is good enough, with `exact` in
-        float64.
-        """
+        """Return the Statistics about `centres` or else the means; float64 if `exact` or needed."""
         dtype = _DOUBLE if exact or not self.in_single(parameters) else _SINGLE
         k, d = parameters.means.shape
         size = _ext.n_moments(self._layout_id, k, d)

@@ -41,13 +41,10 @@ def sampled(X: np.ndarray, weight, n_components: int, variances, rng, origin) ->
 
 
 def whitened(rows, weight, family: CovarianceType, *, rotated: bool = False) -> np.ndarray:
-    """Return the rows with features of unit variance; or one unit for all, if the family asks.
+    """Return the rows with unit variances, or one unit for all, without constant features.
 
-    Covariances of the family do not depend on these units. Full and tied ones
-    may be `rotated` too: uncorrelated, where there are rows enough to know (else all would be
-    equally far from each other). That finds narrow clusters side by side, but with many features
-    it makes noise as large as the distances between clusters. Features without variance are
-    left out.
+    With `rotated` uncorrelated too, if there are rows enough: narrow clusters side by side are then
+    seen, but noise of many features may hide the distances between clusters.
     """
     w = weight / weight.sum()
     Z = rows - w @ rows
@@ -125,10 +122,9 @@ def _within_units(X, weight, labels, variances) -> np.ndarray:
 def cluster_statistics(
     family: CovarianceType, X, weight, labels, seeds, scale: DataScale, missing
 ) -> Statistics:
-    """Return the sums over rows with responsibilities of 0 and 1, by `labels`, about the seeds.
+    """Return the sums about the seeds over rows with responsibilities 0 and 1, by `labels`.
 
-    A seed without rows, and every seed if `labels` is None, counts as one row with the variances
-    of the data; these are added for `missing` values too.
+    A seed without rows (all, if `labels` is None) counts as one row with the variances of the data.
     """
     k, d = seeds.shape
     mass = np.zeros(k) if labels is None else np.bincount(labels, weight, k)

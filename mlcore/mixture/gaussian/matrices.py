@@ -13,8 +13,7 @@ EPS = float(np.finfo(np.float64).eps)
 def raised_to_limit(S, grain, unit, reg_covar):
     """Return covariances (m, d, d) from second central moments S, and their factors.
 
-    `grain` (m, d) are variances below which there is rounding error only, `unit` (d,) those of the
-    data, positive.
+    Variances below `grain` (m, d) are rounding errors; `unit` (d,) are those of the data, positive.
     """
     C = S + (0.0 if reg_covar is None else reg_covar) * np.eye(len(unit))
     floored = reg_covar is None

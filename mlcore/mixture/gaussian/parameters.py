@@ -30,26 +30,11 @@ class Parameters(NamedTuple):
 
 
 class Statistics(NamedTuple):
-    """Sums over rows with responsibilities r_ij, from which the M-step takes the next parameters.
+    """Sums over rows with weights w_i and responsibilities r_ij, which the M-step takes.
 
-    Parameters
-    ----------
-    log_likelihood : float
-        Sum of w_i log p(x_i).
-    mass : (n_components,)
-        Sums of w_i r_ij.
-    first : (n_components, n_features)
-        Sums of w_i r_ij (x_i - m_j), about the means m_j of the parameters.
-    second : (n_components, n_features, n_features) or (n_components, n_features)
-        Of w_i r_ij times the products, or squares, of x_i - m_j. Tied: (n_features, n_features),
-        sums of w_i times the products of x_i - origin.
-
-    Examples
-    --------
-    >>> from mlcore.mixture import GaussianMixture
-    >>> model = GaussianMixture().begin([[0.0], [2.0]])
-    >>> model.partial_statistics([[0.0], [2.0]]).mass
-    array([2.])
+    `log_likelihood`: w_i log p(x_i); `mass` (k,): w_i r_ij; `first` (k, d): w_i r_ij (x_i - m_j),
+    m_j the mean of the parameters; `second` (k, d, d) or (k, d): w_i r_ij times the products, or
+    squares, of x_i - m_j; if tied (d, d): w_i times the products of x_i - origin.
     """
 
     log_likelihood: float

@@ -28,21 +28,8 @@ class Ties(NamedTuple):
 class Spikes(NamedTuple):
     """Components that describe tied rows, by component.
 
-    Parameters
-    ----------
-    component : (n_spikes,) intp
-        Places of the components.
-    value : (n_spikes, n_features) float64
-        The value that these rows share.
-    mass : (n_spikes,) float64
-        Weight of these rows, as far as they are the component's.
-
-    Examples
-    --------
-    >>> from mlcore.mixture import GaussianMixture
-    >>> model = GaussianMixture().fit([[0.0], [2.0]])
-    >>> len(model.spikes_.component)
-    0
+    `component` (n_spikes,) are their numbers, `value` (n_spikes, d) float64 the rows' common
+    values, `mass` (n_spikes,) float64 the weight of these rows, as far as they are the component's.
     """
 
     component: np.ndarray
@@ -69,9 +56,7 @@ def no_spikes(n_features: int) -> Spikes:
 def tied_values(X: np.ndarray, weight, origin, power: int, *, merged: bool = False) -> Ties:
     """Return the values of at least 3 complete rows of total weight at least max(d + 2, 5).
 
-    `weight` (n,) may be None: ones. `origin` (d,) is near the rows; 2^power is what a weight of 1
-    stands for. `merged`: equal rows have been merged to one of their weight, so that only this
-    counts.
+    2^power is a weight of 1; if rows are `merged`, one for equal ones, only their weight counts.
     """
     d = X.shape[1]
     key = np.empty(len(X))
@@ -126,10 +111,9 @@ def spikes_among(
     ties: Ties,
     mass: np.ndarray,
 ) -> Spikes:
-    """Return which of the shrunk components have at least 90 % of their mass from one tied value.
+    """Return which of the `shrunk` components have at least 90 % of their mass from one tied value.
 
-    `shrunk` (n_shrunk,) are their numbers; `origin` is (d,); `mass` (k,) is that of the components,
-    in the unit of the sample weights.
+    `mass` (k,) is that of the components, in the unit of the sample weights.
     """
     k, d = parameters.means.shape
     deviations = np.sqrt(family.variances(parameters.covariances, k, d))

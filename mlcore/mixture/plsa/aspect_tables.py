@@ -52,15 +52,10 @@ class AspectTables(NamedTuple):
 
 
 class Documents:
-    """Documents of counts, the rows of PLSA.
+    """Documents of counts, CSR, and pseudo-counts `alpha`, scaled by powers of two.
 
-    Counts are scaled by a power of two where they are huge or tiny, weights where the largest is
-    not 1; the pseudo-counts with them, so that nothing else changes. `X` (n, v) is non-negative
-    CSR, float32 or float64; `weight` (n,), of the documents, may be None: ones; `alpha` are the
-    pseudo-counts of every word of a component and of every component of a document.
-
-    `totals` (n,) float64 are the scaled counts of each document, `mass` is their weighted sum,
-    2^unit what a scaled and weighted count of 1 stands for, `total` the weighted sum of the counts.
+    `totals` (n,) float64 are the scaled counts of documents, `mass` their weighted sum, `total`
+    that of the counts; 2^unit is what a scaled and weighted count of 1 stands for.
     """
 
     def __init__(self, X, weight, n_components, alpha):

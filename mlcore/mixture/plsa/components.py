@@ -24,9 +24,7 @@ class PLSAStatistics(NamedTuple):
 class AspectComponents(Components):
     """Distributions of words. A document's mixture is a parameter of `fit`, which has all rows.
 
-    By sums over blocks of documents, if `folded`, nothing is remembered of one, so its mixture is
-    folded in, with `tol` and `max_iter`. `alpha` are the pseudo-counts of every word of a component
-    and of every component of a document.
+    If `folded` (sums over blocks), no mixture is kept: each is folded in, by `tol` and `max_iter`.
     """
 
     collapsed_may_grow = True
