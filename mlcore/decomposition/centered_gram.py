@@ -37,10 +37,9 @@ def warn_of_negative(kernel: Kernel, value: float) -> None:
 class CenteredGram:
     """The matrix ``P diag(s) K diag(s) P``, s = w^(1/2), P = I - s s'/W, which is never formed.
 
-    It equals ``w^(1/2) H K H' w^(1/2)`` with H = I - 1 w'/W, as P diag(s) = diag(s) H. The rows are
-    in float64, the weights `w` (n,) positive. K and all attributes are 2^-power times those of the
-    kernel, which may be out of range; `power` is even. `mean_coef` (n,) is w / W, `means` (n,)
-    ``K w / W`` and `mean_squared_norm` ``w'K w / W²``.
+    It equals ``w^(1/2) H K H' w^(1/2)`` with H = I - 1 w'/W. K and all attributes are 2^-power
+    times those of the kernel (`power` is even): `mean_coef` (n,) is w / W, `means` (n,) ``K w /
+    W``, `mean_squared_norm` ``w'K w / W²``.
     """
 
     sparse = False

@@ -31,8 +31,7 @@ class NumberWanted(NamedTuple):
     def picker(self, weight: float, limit: float, rank: int) -> Pick | None:
         """Return the function that chooses the number by all eigenvalues; None if k is given.
 
-        `weight` is that of all rows, `limit` the part of the largest eigenvalue up to which others
-        are rounding errors, `rank` the largest number of eigenvalues that are not 0.
+        Those up to `limit` times the largest are rounding errors; at most `rank` are not 0.
         """
         if self.share is None and not self.most_likely:
             return None
@@ -89,8 +88,7 @@ def without_rounding(values: np.ndarray, limit: float, rank: int) -> np.ndarray:
 def evidence_dimension(variances: np.ndarray, n_samples: float) -> int:
     """Return the number of components of the greatest evidence, by Laplace's approximation.
 
-    `variances` (r,) are all positive eigenvalues of the covariance, descending; `n_samples` may be
-    a sum of weights. T. Minka, *Automatic choice of dimensionality for PCA*, NIPS 2000.
+    `variances` descend. T. Minka, *Automatic choice of dimensionality for PCA*, NIPS 2000.
     """
     d = len(variances)
     if d < 2:

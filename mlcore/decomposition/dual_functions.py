@@ -13,11 +13,10 @@ _VALUES = 1 << 17  # of a block of rows
 
 
 class DualFunctions:
-    """Functions ``intercept + sum_i coef[i] k(x_i, .)``, prepared to be evaluated.
+    """Functions ``intercept + sum_i coef[i] k(x_i, .)``, prepared to be evaluated, float64.
 
-    The samples x_i are an array (n, d), CSR, what `kernel.encode` returns or a matrix of kernel
-    values. The functions are 0 in the mean of the samples weighted by `mean_coef` (n,), which sums
-    to 1; columns of `coef` (n, k) sum to 0; `intercept` is (k,). All three are float64.
+    Their mean over samples weighted by `mean_coef` (n,), of sum 1, is 0; columns of `coef` (n, k)
+    sum to 0. Samples are rows, CSR, what `kernel.encode` returns, or a matrix of kernel values.
     """
 
     def __init__(

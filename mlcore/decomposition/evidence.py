@@ -11,8 +11,7 @@ _TIE = 1e-6  # entries so near the largest modulus count as equal to it
 def signs(U: np.ndarray) -> np.ndarray:
     """Return for each column of U (d, k) the sign, 1.0 or -1.0, that fixes its direction.
 
-    Of the entries that nearly have the largest modulus the first becomes positive, so that the sign
-    of a tie does not hang on the last bit.
+    The first entry of nearly the largest modulus becomes positive, so that rounding breaks no tie.
     """
     size = np.abs(U)
     first = np.argmax(size >= (1 - _TIE) * size.max(axis=0), axis=0)
@@ -42,12 +41,10 @@ def gaps(values: np.ndarray, next_value: float) -> np.ndarray:
 def angle_bounds(
     residuals: np.ndarray, gap: np.ndarray, rounding: float, next_residual: float = 0.0
 ) -> np.ndarray:
-    """Return bounds (k,) of the sines of the angles to the exact eigenvectors.
+    """Return bounds (k,) of the sines of the angles to the exact eigenvectors (Davis, Kahan).
 
-    By the theorem of Davis and Kahan: the residual, with the `rounding` of the matrix itself, over
-    the distance to the nearest exact value, which is the gap less what both values may be off. They
-    are infinite at a tie, where the data define a subspace only. `next_residual` is that of the
-    value after the last.
+    They are the residual plus `rounding` of the matrix over the gap less the errors of both values;
+    infinite at a tie. `next_residual` is that of the value after the last.
     """
     off = residuals + rounding
     if not len(off):
@@ -62,9 +59,8 @@ def angle_bounds(
 def is_complete(S: np.ndarray, values: np.ndarray, U: np.ndarray, next_value: float) -> bool:
     """Return True if it is proved that S has no more than k eigenvalues above the next one.
 
-    ``sI - S + U diag(values) U'`` is positive definite for an s between the last value and the next
-    one only if S has at most k eigenvalues of s or more: adding a matrix of rank k moves no more
-    than k of them. A Cholesky factorisation decides, its rounding errors allowed for.
+    ``sI - S + U diag(values) U'`` is positive definite, s between the last value and the next one,
+    only if S has at most k eigenvalues of s or more. Cholesky decides, rounding allowed for.
     """
     n, largest = len(S), values[0]
     margin = 4 * n * np.finfo(np.float64).eps * largest

@@ -13,11 +13,9 @@ _ROUNDING = 1e-10  # squared distance off the hull of the data over its size, be
 def log_densities(
     X: Any, mean: np.ndarray, U: np.ndarray, units: ColumnUnits, variances: Variances
 ) -> np.ndarray:
-    """Return the log density of each row of checked `X`, (n,) float64.
+    """Return the log density of each row of checked `X` (n, d), dense or CSR, (n,) float64.
 
-    `X` (n, d) may be CSR; `U` (k, d) are the components, `units` those of the features. If the
-    noise in `variances` is 0, the density is that within the hull of the data, and that of other
-    points is 0.
+    If the noise is 0, it is the density within the hull of the data; other points have density 0.
     """
     d, noise, hull = U.shape[1], variances.noise, variances.singular(U.shape[1])
     present = variances.along > 0

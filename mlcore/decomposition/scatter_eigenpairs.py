@@ -37,12 +37,10 @@ class Spectrum(NamedTuple):
 
 @stored(version=1)
 class ScatterEigenpairs(NamedTuple):
-    """Eigenpairs of S, the scatter of d-dimensional rows, descending.
+    """Eigenpairs of S, the scatter of d-dimensional rows, descending; arrays and numbers only.
 
-    S knows an eigenvalue to eps of the largest one. Where a wanted one is too small for that, the
-    rows are projected on all eigenvectors from there on, and the scatter of these projections is
-    decomposed; again where that has lost digits too. The fields are arrays and numbers, which a
-    model may keep between two passes over the rows.
+    S determines an eigenvalue to eps of the largest. For smaller ones the rows are projected on the
+    eigenvectors from there on, and their scatter is decomposed, again where digits are lost.
     """
 
     S: np.ndarray  # (m, m), without constant features where these have no part
@@ -116,8 +114,7 @@ class ScatterEigenpairs(NamedTuple):
     def spectrum(self, pick: Callable[[np.ndarray], int] | None, solver: str) -> Spectrum:
         """Return the spectrum of S; the sure values become the quotients ``u'Su / u'u``.
 
-        Their errors are the squares of those of the vectors, which in float32 are larger than S's
-        own. `pick`, if given, chooses the number of pairs instead of k.
+        Their errors are the squares of those of u. `pick`, if given, chooses the number of pairs.
         """
         S, values = self.S, self.values
         k = pick(values) if pick else self.k
@@ -145,11 +142,10 @@ class ScatterEigenpairs(NamedTuple):
 
 
 def scatter_eigenpairs(S: np.ndarray, k: int, every: bool, dtype: Any) -> ScatterEigenpairs:
-    """Decompose S (d, d): the k + 1 leading eigenpairs, or all if that is as quick or asked for.
+    """Return the k + 1 leading eigenpairs of S (d, d) float64, or all if `every` or as quick.
 
-    By block Lanczos where that is quicker, if it is proved that it has missed none; or by LAPACK. S
-    is float64; `dtype` is that of the rows: to the rounding of float32 in half the time of that of
-    float64.
+    Block Lanczos is used where it is quicker and proved complete, else LAPACK in the `dtype` of the
+    rows.
     """
     d = len(S)
     features = np.flatnonzero(S.diagonal())

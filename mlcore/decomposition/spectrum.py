@@ -34,9 +34,7 @@ _FIRST_GUESS = 16  # components by Lanczos, doubled until they explain the wante
 class CentredRows:
     """Rows ``z = (2^-power (x - origin) - mean) / scale`` times the roots of their weights.
 
-    The mean of rows far from 0 is not a float64 number to all the digits of their differences. `X`
-    (n, d) is float32 or float64, in C order or CSR; `origin`, `mean`, `power` (int) and `scale`, in
-    units of ``2^power``, are (d,).
+    `origin` and `mean` together keep the digits of rows far from 0; all, with `power`, are (d,).
     """
 
     def __init__(self, X: Any, weight: np.ndarray | None, origin, mean, power, scale) -> None:

@@ -47,10 +47,9 @@ def summary(
 ) -> dict[str, Any]:
     """Return the attributes of components, variances and their evidence.
 
-    The spectrum is of the scatter of n rows in `units`; `values`, (k,) or more, are its
-    eigenvalues, those of rounding errors set to 0; `divisor` is scatter over covariance. `origin`
-    (d,) is in the type of the data, `mean` (d,) float64, that of ``2^-power (x - origin)``.
-    `scaled` tells that features are divided by their standard deviations.
+    `values` (k,) or more are the eigenvalues of the scatter of n rows in `units`, 0 in place of
+    rounding errors; `divisor` is scatter over covariance; `mean` is that of ``2^-power (x -
+    origin)``.
     """
     (d, k), dtype = spectrum.vectors.shape, origin.dtype
     exponent = 0 if scaled else int(units.power[0])

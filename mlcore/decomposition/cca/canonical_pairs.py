@@ -45,8 +45,7 @@ class CanonicalPairs(NamedTuple):
 def by_cholesky(C: np.ndarray, ridge: np.ndarray, p: int) -> tuple[list[Factor] | None, np.ndarray]:
     """Return the factors of both blocks, None if one has none, and LAPACK's rcond of each.
 
-    `C` (p + q, p + q) are the covariances of both blocks; `ridge` (p + q,) is added to its
-    diagonal.
+    `C` (p + q, p + q) are the covariances; `ridge` (p + q,) is added to its diagonal.
     """
     factors, rconds = [], np.zeros(2)
     for i, part in enumerate((slice(0, p), slice(p, None))):
@@ -81,8 +80,7 @@ def by_qr(
 ) -> tuple[list[Factor], np.ndarray]:
     """Return the factors of both blocks, and the covariances of their whitened features.
 
-    ``R'R`` are the covariances of both blocks, R (m, p + q). Pivots up to `tol` times the first are
-    rounding errors; `most` is the largest rank without a ridge.
+    ``R'R`` are the covariances; pivots up to `tol` times the first are rounding errors.
     """
     factors, bases = [], []
     for part in (slice(0, p), slice(p, None)):
@@ -160,10 +158,9 @@ class Factorisation(NamedTuple):
 
 
 class ScaledCovariances:
-    """Covariances of the features that vary, each in a unit near its deviation.
+    """Covariances `C` (p + q, p + q) of the features that vary, in units near their deviations.
 
-    `C` (p + q, p + q) are those of both blocks, p features of X and q of Y; `ridge` (p + q,) is to
-    be added to its diagonal: both together are about 1.
+    `ridge` (p + q,) is to be added to the diagonal: the sum is about 1.
     """
 
     def __init__(self, sums, powers, p, divisor, alphas, scale):
@@ -258,9 +255,8 @@ class ScaledCovariances:
     def evidence(self, pairs, C, R=None, eps=_EPS):
         """Return the largest ``|U'AU - I|``, of V too, and off the diagonal ``|U'C_xy V|``.
 
-        Rounding is added: of the directions and of R to `eps`, which changes a variate by that
-        times ``sum_j |u_j|``, features being of variance 1; and without R, of the covariances. With
-        `R` (m, p + q), ``R'R = C``, covariances of variates are products of them, not of features.
+        Rounding errors are added: `eps` of the directions and of R, which changes a variate by that
+        times ``sum_j |u_j|``, and without R (``R'R = C``) those of the covariances.
         """
         p, deviation, noises, variates = self.p, 0.0, [], []
         for W, part in ((pairs.U, slice(0, p)), (pairs.V, slice(p, None))):

@@ -51,10 +51,9 @@ class DimensionTest(NamedTuple):
 
 
 def dimension_test(rho: np.ndarray, weight: float, p: int, q: int) -> DimensionTest:
-    """Return the tests of canonical correlations.
+    """Return the tests of all canonical correlations `rho` (m,), descending, m = min(p, q).
 
-    `rho` (m,) are all of them, in [0, 1], descending; `weight` the number of rows, weights counted
-    as copies; p and q the ranks of the two blocks, the smaller of them m.
+    `weight` is the number of rows, weights counted as copies; p and q are the ranks of the blocks.
     """
     left = np.arange(len(rho))
     p_left, q_left = p - left, q - left

@@ -23,13 +23,10 @@ _SMALL = 400  # rows of a matrix up to which all of its singular vectors are com
 class KernelView:
     """Functions of one view: its matrix S = Q diag(D) Q', and the ridge of its functions.
 
-    The function with coefficients c has the values ``S c`` at the samples, times the square roots
-    of their weights, and the squared norm ``c'S c``. `rows` are those of positive weight, in
-    float64; true weights are 2^power times `w` (n,); `eps` is the precision of the samples.
-
-    The attribute `alpha` is the ridge in units of S; `Q` (n, r) are orthonormal eigenvectors of the
-    eigenvalues above rounding, `values` (r,), descending; `shrinkage` (r,), ``(D / (D +
-    alpha))^(1/2)``, is how much of each component the ridge leaves.
+    Coefficients c have the values ``S c`` at the samples, times the roots of their weights, and
+    squared norm ``c'S c``. True weights are 2^power times `w`. `alpha` is the ridge in units of S;
+    `Q` (n, r) and `values` (r,), descending, are the eigenpairs above rounding; `shrinkage` (r,) is
+    ``(D / (D + alpha))^(1/2)``.
     """
 
     @classmethod

@@ -315,9 +315,8 @@ def components(
 ) -> dict[str, Any]:
     """Return the attributes of the components and their evidence.
 
-    `found` are k eigenpairs, or all; those of eigenvalue 0 are left out if `positive`. `solver` is
-    "lapack" or "lanczos". The weights are 2^power times those of S. `definite` tells that the
-    kernel is positive semi-definite.
+    With `positive`, eigenvalues of 0 are left out; weights are 2^power times those of S;
+    `definite`: the kernel is positive semi-definite.
     """
     # Eigenpairs, those that are rounding set to 0, and the coefficients of the scores.
     rounding = S.rounding(found.values[0])

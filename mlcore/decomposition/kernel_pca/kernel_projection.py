@@ -61,8 +61,7 @@ class Settings(NamedTuple):
 class KernelProjection(Transformer, KernelModel):
     """Base of models whose scores are ``intercept_ + sum_i dual_coef_[i] k(x_i, x)``.
 
-    The scores y of a sample stand for the point ``P = mean + sum_j y_j v_j`` in feature space, v
-    the components, which is the image of no sample as a rule.
+    Scores y stand for ``mean + sum_j y_j v_j`` in feature space, mostly the image of no sample.
     """
 
     _tags: ClassVar[dict[str, Any]] = {
@@ -367,10 +366,8 @@ def way_back(
 ) -> dict[str, np.ndarray]:
     """Return ``inverse_coef_`` and ``inverse_intercept_``, which predict samples by their scores.
 
-    `data` are the samples of a fit, `vectors` those that the coefficients belong to; `V` (n, k) are
-    weighted scores of the samples of the fit over the eigenvalues; `state` holds the fitted
-    attributes of the components; `alpha` is the penalty of the ridge regression; `owner` is named
-    in errors.
+    `vectors` are those that the coefficients belong to; `V` (n, k) are weighted scores of the
+    samples of the fit over the eigenvalues; `state` has the attributes of the components.
     """
     used, values = data.used, state["eigenvalues_"]
     if not of_numbers(used):

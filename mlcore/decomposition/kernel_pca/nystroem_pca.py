@@ -222,13 +222,10 @@ def components_in_span(
 ) -> tuple[dict[str, Any], np.ndarray]:
     """Return the attributes of the components, and V (n, k): weighted scores over eigenvalues.
 
-    `samples` are those of `data` less its origin, in float64, or the (n, n) matrix of a precomputed
-    kernel. A kernel that is not positive semi-definite on them is a ValueError.
-
-    With the features F of the samples ``K - F F'`` is positive semi-definite, and so is it between
-    centring matrices. Adding it to the centred ``F F'`` makes no eigenvalue less, and none larger
-    by more than its trace; that is at most the sum of the squared distances of the samples from the
-    span, and the centred ``F F'`` has the eigenvalues of the scatter of F.
+    `samples` are those of `data` less its origin, or a precomputed kernel's (n, n) matrix;
+    ValueError if it is not positive semi-definite. With features F the remainder ``K - F F'`` is;
+    so no eigenvalue of the centred K is below that of ``F F'``, or above it by more than the
+    samples' squared distances from the span add up to.
     """
     # The scatter A of the features in the span, and what the span leaves out.
     w, power = data.w, data.power + span.power
@@ -314,10 +311,9 @@ def _features(span, kernel, samples, n):
 def _rounding(span, A, w, squares):
     """Return a bound of the rounding errors of eigenvalues, and of the trace that is left out.
 
-    `A` (m, m) is ``F' W F``, `squares` ``sum_i w_i k(x_i, x_i)``. With the coefficients B of the
-    samples, ``B = F L^-1``, an error D of ``L L'`` about the Gram matrix of the centres changes
-    ``F F'`` by ``B D B'`` and terms of higher order, and errors R of kernel values by
-    ``R B' + B R'`` and ``R (L L')^-1 R'``.
+    `A` (m, m) is ``F' W F``, `squares` ``sum_i w_i k(x_i, x_i)``, B = F L^-1. An error D of ``L
+    L'`` changes ``F F'`` by ``B D B'`` and more, errors R of kernel values by ``R B' + B R'`` and
+    ``R (L L')^-1 R'``.
     """
     m, total = span.m, float(w.sum())
     with single_threaded_blas():

@@ -14,10 +14,9 @@ _SHORTEST = 2.0**-30  # a step that is shorter than this part of the whole one i
 def ridge(X: Any, coef: np.ndarray, mean: np.ndarray, shrinkage: np.ndarray) -> np.ndarray:
     """Return the coefficients (k, d) of a ridge regression of samples on their scores.
 
-    Scores Y are uncorrelated, ``Y'WY = diag(lambda)``, and ``Y = KV`` with ``WY = V diag(lambda)``
-    for coefficients V, `coef` (n, k), whose columns sum to 0. So ``(Y'WY + alpha I)^-1 Y'WX`` is
-    ``lambda / (lambda + alpha) V'X``; `shrinkage` (k,) is the factor. `X` (n, d) may be CSR; `mean`
-    (d,) is a point near the samples, from which they are taken to lose no digits.
+    Scores are uncorrelated, so they are ``lambda / (lambda + alpha) V'X``, with V = `coef` (n, k)
+    and the factor `shrinkage` (k,). `mean` (d,) is near the samples and subtracted to lose no
+    digits.
     """
     if sparse.issparse(X):
         sums = (X.T @ coef).T
@@ -39,15 +38,11 @@ def nearest(
 ) -> np.ndarray:
     """Return points z near `Z` whose images under the rbf kernel are near sums of others' images.
 
-    ``|phi(z) - sum_i g_i phi(x_i)|²`` is a constant less 2 m(z), ``m(z) = sum_i g_i k(z, x_i)``. At
-    its optimum z is the mean of the samples with the weights ``g_i k(z, x_i)``. Where m is positive
-    this mean lies in an ascending direction, so that a step on the way to it, halved until m does
-    not fall, never makes the distance larger; else the point stays where it is.
-
-    `values` returns the kernel values (r, n) of points with the samples `X` (n, d), which may be
-    CSR; `coef` (r, n) is g, a row for each point of `Z` (r, d); `scale` the root of the kernel's
-    gamma; `tol` the length of the last step, in units of 1 / scale. S. Mika et al., *Kernel PCA and
-    de-noising in feature spaces*, Advances in Neural Information Processing Systems 11, 1999.
+    They maximise ``m(z) = sum_i g_i k(z, x_i)``. At its optimum z is the mean of the samples X with
+    weights ``g_i k(z, x_i)``. Steps towards this mean are halved until m does not fall. `values`
+    returns kernel values (r, n); `coef` (r, n) is g; `scale` the root of gamma; `tol` limits the
+    last step, in units of 1 / scale. S. Mika et al., *Kernel PCA and de-noising in feature spaces*,
+    NIPS 11, 1999.
     """
     Z = Z.copy()
     # The terms of m(z), their sums, and the points that may still move.
