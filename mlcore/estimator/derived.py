@@ -14,11 +14,9 @@ _CACHE: WeakKeyDictionary[Any, tuple] = WeakKeyDictionary()
 
 
 def cached(model: Any, arrays: Sequence[Any], settings: Any, make: Callable[[], Made]) -> Made:
-    """Return `make()`, a value derived from a model's arrays (dense or CSR), computed once.
+    """Return `make()`, computed once for the same settings and arrays, which become read-only.
 
-    It is computed again for other arrays (compared by identity) or settings. It lives as long as
-    the model, but outside of it: no copy, pickle or saved file holds it. The arrays become
-    read-only.
+    It lives as long as the model, but outside of it: no copy, pickle or saved file holds it.
     """
     entry = _CACHE.get(model)
     if entry is not None:

@@ -38,10 +38,9 @@ class FirstRows(NamedTuple):
 
 
 class BeginsWithFirstRows:
-    """Mixin of models whose `partial_fit` is a step with each block, after a fit to the first rows.
+    """Mixin, listed before other bases, of models fitted to the first rows, then a step per block.
 
-    A model lists it before its other bases, and defines `_waits`, `_as_first`, `_fitted_to_first`
-    and `_step`.
+    A model defines `_waits`, `_as_first`, `_fitted_to_first` and `_step`.
     """
 
     _first_rows: FirstRows | None = None  # None once there are enough of them

@@ -73,10 +73,9 @@ class Classifier:
     def _weighted_labels(
         self, y: Any, sample_weight: Any, n_samples: int
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Check the labels for a fit; samples of positive weight need at least two classes.
+        """Return classes, codes (n_present,), weights (n_samples,), indices of those above 0.
 
-        Returns the sorted classes, the class of each sample of positive weight, (n_present,) intp,
-        the weights (n_samples,) float64, and the indices of the samples of positive weight, intp.
+        The labels are checked: samples of positive weight need at least two classes.
         """
         owner = type(self).__name__
         classes, codes = as_labels(y, n_samples, owner=owner, min_classes=2)

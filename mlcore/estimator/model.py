@@ -185,8 +185,7 @@ class Model:
     def _set_fitted(self, X_original: Any, **attributes: Any) -> None:
         """Replace the whole fitted state; `fit` changes nothing else and ends with this call.
 
-        `X_original` is X as the user passed it, for its shape and column names. Every name in
-        `attributes` ends in "_".
+        `X_original` is X as the user passed it, for its shape and column names.
         """
         wrong = [name for name in attributes if not name.endswith("_")]
         if wrong:
@@ -226,11 +225,9 @@ class Model:
         min_samples: int = 1,
         check_finite: bool = True,
     ) -> Any:
-        """Return `X` checked by `checks.as_samples`, in `fit` (reset) or a later call.
+        """Return `X` checked by `checks.as_samples`, in `fit` (reset) or a call after it.
 
-        A later call also needs a fitted model, and its column names and number of columns. By
-        default sparse input is accepted if the model's tags say so. Without `check_finite` the
-        caller finds NaN and infinity in dense input itself.
+        Without `check_finite` the caller finds NaN and infinity in dense input itself.
         """
         owner = type(self).__name__
         if accept_sparse is None:
@@ -260,22 +257,11 @@ class Model:
     def _from_older_state(self, state: dict[str, Any]) -> dict[str, Any]:
         """Return the parameters and attributes of a pickle or file as this version has them.
 
-        A model whose state has changed has a table `_older` of what older versions kept loose::
-
-            _older = {
-                "_units_": "power",
-                "_solution_": (Variances, "values", "noise"),  # if there are "values"
-                "random_state": None,  # was a parameter
-            }
-
-        A word has "_" before it in the state, and often behind; words that end in "_" are
-        attributes that stay. A class that has become two, or
-        whose rule is another, replaces this method, and may change ``self.__class__``.
-
-        Nothing is set on the model yet, and nobody has checked the values: a damaged or crafted
-        file may have any, so that values are moved, and nothing is computed or made of a size that
-        they tell. An exception means a damaged file. Then unknown parameters are refused, and
-        attributes compared with what the class declares.
+        The table `_older` names what older versions had: ``"_units_": "power"`` renames,
+        ``"_solution_": (Variances, "values", "noise")`` gathers, ``"random_state": None`` drops a
+        parameter. A word has "_" before it in the state, and often behind. A class with another
+        rule overrides this, and may change ``self.__class__``. The values are unchecked, of a file
+        that may be crafted: move them only.
         """
         for name, older in self._older.items():
             if older is None:

@@ -10,10 +10,9 @@ _WIDTH = 72
 
 
 def fields_as_table(result: Any) -> str:
-    """Return a named tuple, or the attributes of an object, as a table; it serves as `__repr__`.
+    """Return a named tuple, or an object's public attributes, as a table for `__repr__`.
 
-    The name of the type, then a line for each field, without those that begin with an underscore:
-    ``losses  float64 of shape (100,), from 0.141506 to 0.5``.
+    A line for each field: ``losses  float64 of shape (100,), from 0.141506 to 0.5``.
     """
     fields = result._asdict() if isinstance(result, tuple) else vars(result)
     fields = {name: value for name, value in fields.items() if not name.startswith("_")}

@@ -18,29 +18,10 @@ M = TypeVar("M")
 class Progress:
     """Print the steps of one fit, and pass them to a callback.
 
-    Parameters
-    ----------
-    verbose : bool or int
-        0 or False prints nothing, 1 or True about one line a second, 2 or more every step.
-    callback : callable or None
-        Called at every step as ``callback(step=, objective=, change=, seconds=)``. An exception it
-        raises passes to the caller of the fit unchanged: that is how a callback stops a fit.
-    name : str
-        Begins every line, usually the name of the model's class.
-    model : Model, optional
-        The model, whose callbacks of scikit-learn see the steps that are counted from 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `verbose` or `callback` is anything else.
-
-    Examples
-    --------
-    >>> from mlcore.estimator.progress import Progress
-    >>> with Progress(0, lambda **seen: print(seen["step"], seen["objective"]), "SVC") as progress:
-    ...     progress.step(1, objective=-3.5, change=0.25)
-    1 -3.5
+    `verbose` 0 prints nothing, 1 about one line a second, 2 or more every step; lines begin with
+    `name`. The callback is called as ``callback(step=, objective=, change=, seconds=)``; its
+    exceptions pass to the caller of the fit. scikit-learn's callbacks of `model` see the steps
+    counted from 1.
     """
 
     def __init__(

@@ -10,8 +10,7 @@ __all__ = ["table"]
 def table(columns: Mapping[str, Sequence[Any]], *, title: str = "", best: int | None = None) -> str:
     """Return columns of one length, by their headings, as HTML, every string escaped.
 
-    Numbers that are not whole are shown to five digits; `title` is shown above, as it is, and row
-    `best` in bold.
+    Fractions have five digits; `title` is shown above, as it is, and row `best` in bold.
     """
     head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
     body = ""

@@ -15,9 +15,7 @@ _ENCRYPTED = 1  # flag of a member
 class Archive:
     """Arrays of an archive by name, read when they are asked for; a context manager.
 
-    A crafted file can make no array that is larger than the file: members are not compressed, do
-    not lie over each other, and nothing is left over behind an array. ValueError if two members
-    have one name, or if they are larger than the file together.
+    No array is larger than the file: members are uncompressed and disjoint, else ValueError.
     """
 
     def __init__(self, path: str | os.PathLike) -> None:
