@@ -9,12 +9,10 @@ Product = Callable[[np.ndarray], np.ndarray]
 
 
 class Iterate:
-    """Solution after some steps; the next step changes its arrays.
+    """Solution `x` after some steps, and its `residual`; the next step changes the arrays.
 
-    `x` is the approximate solution and `residual` the right side less its product with the matrix,
-    both like the right side. `size`, a float or (k,) for several right sides, is the inner product
-    of the residual and the preconditioned residual. Of the last step, `length` is that along
-    `direction`, and `image` the product of the matrix with the direction.
+    `size` is the inner product of residual and preconditioned residual, `length` the last step's
+    along `direction`, and `image` the product of the matrix with the direction.
     """
 
     __slots__ = ("direction", "image", "length", "residual", "size", "x")
@@ -29,12 +27,10 @@ def conjugate_gradients(
 ) -> Iterator[Iterate]:
     """Yield 0 and the solutions after each step, for a symmetric positive definite matrix.
 
-    `right` is (n,), (n, k), or any shape that the callables take: `times` multiplies by the matrix,
-    `precondition` solves approximately, into a new array, and `inner` returns a float, or (k,) for
-    columns. A direction on which the matrix is not positive (or not finite, for one right side)
-    ends the steps, before that one is taken; the caller ends them earlier. `unsolved`, bool (k,),
-    are the columns of several right sides that the next step changes; the caller clears one where
-    it is solved. Golub, Van Loan, *Matrix Computations*, 2013, 11.5.
+    `times` multiplies `right` (any shape) by the matrix, `precondition` solves approximately into a
+    new array, `inner` is by column. A direction that is not positive ends the steps; the caller
+    ends them earlier. It clears in `unsolved` (k,) the columns that are solved. Golub, Van Loan,
+    2013, 11.5.
     """
     now = Iterate()
     x, residual = now.x, now.residual = np.zeros_like(right), right.copy()
@@ -86,11 +82,9 @@ def solve_columns(
     is_solved: Callable[[np.ndarray, np.ndarray, float], np.ndarray],
     max_iter: int,
 ) -> Columns:
-    """Solve A X = B, for a symmetric positive definite A, until each column is precise enough.
+    """Solve A X = B (n, k), for a symmetric positive definite A, until each column is solved.
 
-    B is float64 (n, k). `times` and `precondition` are those of `conjugate_gradients`. `is_solved`
-    returns bool (k,) from X, the residual B - A X and a lower bound of the largest eigenvalue of A.
-    `max_iter` is the largest number of products with A.
+    `is_solved` returns bool (k,) from X, the residual and a lower bound of the largest eigenvalue.
     """
     unsolved, largest = np.ones(B.shape[1], bool), 0.0
     for step, now in enumerate(conjugate_gradients(times, B, precondition, _inner, unsolved)):

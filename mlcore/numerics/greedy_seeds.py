@@ -39,11 +39,7 @@ def n_candidates(n_seeds: int) -> int:
 
 
 def greedy_seeds(costs: Costs, n_seeds: int, sampler, rng) -> np.ndarray:
-    """Return the indices of up to `n_seeds` samples, int64.
-
-    `sampler`, a RowSampler, draws samples in proportion to weight times cost; `rng` is a Generator
-    or RandomState.
-    """
+    """Return up to `n_seeds` indices of samples, int64, drawn by `sampler` by weight times cost."""
     seeds = [costs.add_best(sampler.draw(rng.random(1)))]
     while len(seeds) < n_seeds:
         candidates = sampler.draw(rng.random(n_candidates(n_seeds)), costs.nearest)
@@ -54,10 +50,9 @@ def greedy_seeds(costs: Costs, n_seeds: int, sampler, rng) -> np.ndarray:
 
 
 def seeds_of_points(X, weights, order, n_seeds: int, rng) -> np.ndarray:
-    """Return the indices of up to `n_seeds` rows of X (n, d), int64; costs are squared distances.
+    """Return up to `n_seeds` row indices of X (n, d), int64, by squared distances; for few rows.
 
-    For few samples. `weights` is empty for ones; `order` (n,) int32 is the order of the rows in the
-    cumulative sums that samples are drawn by.
+    `weights` is empty for ones; `order` (n,) int32 that of rows in cumulative sums for the draws.
     """
     (n, d), seeds = X.shape, np.empty(n_seeds, dtype=np.int64)
     trials = n_candidates(n_seeds)
@@ -76,10 +71,9 @@ def seeds_of_points(X, weights, order, n_seeds: int, rng) -> np.ndarray:
 
 
 def seeds_of_matrix(matrix, weights, order, n_seeds: int, rng, *, squared=False) -> np.ndarray:
-    """Return the indices of up to `n_seeds` samples, int64, by a matrix (n, n) of costs.
+    """Return up to `n_seeds` indices of samples, int64, by a matrix (n, n) of costs.
 
-    Row j has the costs of all samples at sample j, or with `squared` the roots of them. Other
-    arguments as in `seeds_of_points`.
+    Row j has the costs at sample j (their roots if `squared`); for the rest see `seeds_of_points`.
     """
     n, seeds, trials = len(order), np.empty(n_seeds, dtype=np.int64), n_candidates(n_seeds)
     uniform = rng.random(1 + (n_seeds - 1) * trials)

@@ -29,13 +29,11 @@ _WIDE = 1000  # columns above which all rows enter the programme
 
 
 class Separation(NamedTuple):
-    """Direction u with no negative product with a row of A, and with as many positive as can be.
+    """Direction u with no negative product with a row of A, and as many positive as can be.
 
-    `verdict` is "none": every u without negative products has only products 0; "complete": all
-    products are positive; or "quasi-complete": some are, and no u makes the others so as well.
-    `direction` (n_columns,) is u, of largest product 1, or zeros for "none"; `products` (n_rows,)
-    are ``a_i . u``, exactly 0 for the rows whose product no u makes positive; `margin` is the
-    least.
+    `verdict` says whether all products are positive ("complete"), some ("quasi-complete") or
+    "none". `direction` (n_columns,) has largest product 1 (0 for "none"); `products` (n_rows,) are
+    exactly 0 for rows that no u makes positive; `margin` is the least product.
     """
 
     verdict: str
@@ -49,14 +47,10 @@ def __dir__() -> list[str]:
 
 
 def separating_direction(A: Any) -> Separation:
-    """Return the u of ``a_i . u >= 0`` for all rows a_i that is positive for as many as possible.
+    """Return the u of ``a_i . u >= 0`` for all rows a_i, positive for as many as possible.
 
-    A is finite, float64 (n_rows, n_columns) or CSR; with more than a thousand columns all rows
-    enter the programme. A product counts as positive if it can be more than about 1e-7 of the
-    largest with its row, in coordinates in which all columns have the same largest value: thinner
-    separations are taken for rounding. No other scale of rows and columns matters.
-
-    ArithmeticError if the linear programme cannot be solved in double precision. A. Albert, J. A.
+    A is finite, float64 or CSR. A product is positive from about 1e-7 of the largest on, with
+    columns scaled alike. ArithmeticError if double precision does not do. A. Albert, J. A.
     Anderson, *On the existence of maximum likelihood estimates in logistic regression models*,
     Biometrika 71, 1984.
     """
@@ -146,9 +140,8 @@ def _programme(A):
 def _by_least_squares(A):
     """Return u and a mask of the rows with positive products, by non-negative least squares.
 
-    With ``r = A'p + A'1`` of least norm over p >= 0, ``A r`` is nowhere negative and sums to
-    ``|r|²``, by the conditions of optimality. It is repeated with the sum over the rows whose
-    product is still 0.
+    ``r = A'p + A'1`` of least norm over p >= 0 has ``A r >= 0`` of sum ``|r|²``; repeated on the
+    rest.
     """
     u, positive = np.zeros(A.shape[1]), np.zeros(len(A), dtype=bool)
     while not positive.all():

@@ -45,9 +45,8 @@ class BeyondUnits(ValueError):
 class Scatter(NamedTuple):
     """Sums over weighted rows x, in float64.
 
-    `weight` is ``W = sum_i w_i``, `mean` (d,) is ``sum_i w_i (x_i - origin) / W``, and `scatter`
-    (d, d) is ``sum_i w_i (x_i - m)(x_i - m)'`` about the mean m of the rows; symmetric, and 0 in
-    the rows and columns of features that do not vary.
+    `weight` is ``W = sum_i w_i``, `mean` (d,) ``sum_i w_i (x_i - origin) / W``, and `scatter` (d,
+    d) is about the mean of rows: symmetric, and 0 for constant features.
     """
 
     weight: float
@@ -73,14 +72,11 @@ class Moments(NamedTuple):
 
 
 def origin_of(X: Any) -> np.ndarray:
-    """Return the origin of the sums, (d,) float64 that `X` can hold.
+    """Return the origin of the sums, (d,) float64 that `X` can hold: a frequent value, or the mean.
 
-    For a column where an eighth of the first rows are 0, or the minimum, it is that value, else
-    their mean.
-
-    Products of what is 0 after the origin is subtracted need not be computed. A value v that a
-    share p of rows has costs few digits: ``(mean - v)² <= (1 - p)/p variance`` by the inequality
-    of Cauchy and Schwarz, 7 times the variance for the least share.
+    Products of zeros need not be computed. A value that a share p of rows has costs few digits:
+    ``(mean - v)² <= (1 - p)/p variance`` (Cauchy, Schwarz), 7 times the variance at the least p,
+    1/8.
     """
     first = _dense(X, slice(0, _FIRST))
     with np.errstate(all="ignore"):
@@ -101,16 +97,11 @@ def scatter_of(
 ) -> Scatter:
     """Return the sums over the rows of `X`, which is read once and need not be checked for NaN.
 
-    `X` is float32 or float64 (n, d) in C order, or canonical CSR; of `weight` float64 (n,), 2 is a
-    copy and 0 is absence. `origin` float64 (d,) is a point near the rows, in the type of `X`. The
-    sums are those of ``2^-power x``, and the mean refers to ``2^-power origin``; `power` may be
-    (d,). ValueError, which names `owner`, for values that are NaN, infinite or too large;
-    MemoryError if (d, d) values do not fit.
-
-    Time O(n v²) for v features that vary; memory of a block of rows beside (d, d) values.
-    Cancellation costs two digits at most: rows that are far from the origin are summed again about
-    their own mean. T. Chan, G. Golub, R. LeVeque, *Algorithms for computing the sample variance*,
-    The American Statistician 37, 1983.
+    `X` is (n, d) in C order, or canonical CSR. `origin` is near the rows, in the type of `X`. The
+    sums are those of ``2^-power x``, the mean is about ``2^-power origin``. ValueError for values
+    that are NaN, infinite or too large. Time is O(n v²) for v features that vary. Far rows are
+    summed again about their mean. Chan, Golub, LeVeque, *Algorithms for computing the sample
+    variance*, 1983.
     """
     d = X.shape[1]
     require_memory(d, d, 16, what="the scatter matrix", instead="use fewer features")

@@ -16,19 +16,12 @@ _HOPED = 1.75  # power by which decades of residuals grow at most: see `basis_fo
 def largest_by_lanczos(
     S: np.ndarray, count: int, tol: float
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return the largest eigenvalues of S, descending, and their eigenvectors (n, count), or None
-    if LAPACK is as quick: for a small matrix, many eigenvectors, or eigenvalues that hardly differ.
+    """Return the largest eigenvalues of S, descending, and vectors; None if LAPACK is as quick.
 
-    S is float64 (n, n) in C order, symmetric, without negative eigenvalues but for rounding. `tol`
-    limits the residuals ``|S u - value u|``, relative to the largest eigenvalue; the vectors are
-    orthonormal to rounding. Block Lanczos with full orthogonalisation and no restarts, from a start
-    of its own. An eigenvalue that is repeated more often than a block has vectors may be found too
-    few times: only a count of the eigenvalues above the last one can tell.
-
-    Time O(n² m + n m²) and memory O(n m) for a basis of m vectors, at most n/3; mostly m is 3 to 5
-    times the count. Residuals fall faster the more vectors the basis has, so that those at a size
-    tell at which larger one to look again, or that none is large enough. G. Golub, R. Underwood,
-    *The block Lanczos method for computing eigenvalues*, 1977.
+    S (n, n) is positive semi-definite but for rounding. `tol` limits residuals relative to the
+    largest value. Values that are repeated more often than a block has vectors may be missed. Block
+    Lanczos without restarts; O(n² m + n m²) time for a basis of m vectors, mostly 3 to 5 times
+    `count`. G. Golub, R. Underwood, *The block Lanczos method for computing eigenvalues*, 1977.
     """
     n, most = len(S), int(_BASIS * len(S))
     if n <= _SMALL or count > _FEW * n:

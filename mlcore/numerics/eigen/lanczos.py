@@ -29,8 +29,7 @@ _BLOCKS = 10  # blocks in the basis: with more a step costs more, with fewer the
 class Operator(Protocol):
     """A symmetric matrix of n rows as `leading_eigenpairs` sees it.
 
-    `sparse` is True if it takes far less memory than n² values; if not, the basis of the search
-    takes at most a sixteenth of them.
+    `sparse` is True if it takes far less memory than n²; if not, the search takes at most n²/16.
     """
 
     n: int
@@ -48,8 +47,7 @@ class Operator(Protocol):
 class Scaled:
     """Symmetric matrix ``diag(scale) K diag(scale) + diag(shift)``, which is never formed.
 
-    K is float32 or float64 (n, n) in C order, or a csr_array; scale and shift are float64 (n,), and
-    None is ones and zeros.
+    K is (n, n) in C order, or a csr_array; scale and shift are (n,), None for ones and zeros.
     """
 
     def __init__(self, K, scale: np.ndarray | None = None, shift: np.ndarray | None = None):
@@ -86,10 +84,9 @@ class Scaled:
 
 
 def times(K, V: np.ndarray) -> np.ndarray:
-    """Return ``K @ V`` in float64 (n, k), reading K once for all columns of V, float64 (m, k).
+    """Return ``K @ V`` in float64 (n, k), reading K, in C order or CSR, once for all columns.
 
-    K is float32 or float64 (n, m) in C order, or a csr_array. The same bytes for any number of
-    threads.
+    The result is the same for any number of threads.
     """
     n, k = K.shape[0], V.shape[1]
     if sp.issparse(K):
@@ -113,10 +110,9 @@ def times(K, V: np.ndarray) -> np.ndarray:
 class Eigenpairs(NamedTuple):
     """Result of `leading_eigenpairs`: `values` (k,), descending, and `vectors` (n, k).
 
-    `residuals` (k,) are ``|S v - value v|``, divided by the largest eigenvalue by modulus.
-    `next_value` estimates the eigenvalue after these, of `next_residual`; -inf and 0 if there is
-    none. `trace` (n_iter,) is the sum of the k values after each step, never decreasing;
-    `basis_trace` that of all eigenvalues in the basis of the search, at most the matrix's trace.
+    `residuals` are ``|S v - value v|`` over the largest modulus. `next_value` (-inf if none)
+    estimates the one after these. `trace` (n_iter,) is the sum of the k values after each step,
+    never decreasing; `basis_trace` that of all values in the basis.
     """
 
     values: np.ndarray
@@ -142,27 +138,14 @@ def leading_eigenpairs(
     solver: str | None = None,
     rough: Any = None,
 ) -> Eigenpairs:
-    """Find the k algebraically largest eigenvalues and their eigenvectors.
+    """Return the k algebraically largest eigenvalues and their eigenvectors.
 
-    Block Lanczos with full orthogonalisation, restarted from its best vectors: a step reads the
-    matrix once for a block of vectors, and equal eigenvalues are all found. Small matrices are
-    decomposed by LAPACK. A step takes O(n² b + n b m) time for blocks of b ~ 1.5 k vectors and a
-    basis of m ~ 10 b, which is the memory beside the matrix.
-
-    `known` (n, c), c <= k, are orthonormal eigenvectors of the largest eigenvalues, which are then
-    not sought. `start` (n, `block_size` - 1) has vectors of the first block, which `rng` draws
-    otherwise. `tol` is the largest residual, relative to the largest eigenvalue by modulus; the
-    square root of it for the eigenvalue after the k-th. `report` is called with each step, the sum
-    of the k values and the largest residual. `solver` "lapack", "arpack" or "lobpcg" is instead of
-    block Lanczos: LAPACK, or SciPy's solver if the matrix is not small, which is a `Scaled` one
-    then; one step is reported. `rough` is nearly a positive multiple of S, by its products: block
-    Lanczos searches it first, and begins with what it found; mostly one product with S itself then
-    suffices.
-
-    Golub, Underwood, *The block Lanczos method for computing eigenvalues*, 1977; Wu, Simon,
-    *Thick-restart Lanczos method for large symmetric eigenvalue problems*, SIAM J. Matrix Anal.
-    Appl. 22, 2000; Yamamoto, Nakatsukasa, Yanagisawa, Fukaya, *Roundoff error analysis of the
-    CholeskyQR2 algorithm*, Electronic Transactions on Numerical Analysis 44, 2015.
+    Block Lanczos with restarts; LAPACK for small matrices, or SciPy's solver of the name `solver`.
+    `known` (n, c) are orthonormal eigenvectors, not sought again; `start` (n, `block_size` - 1)
+    begins the first block; `tol` limits residuals relative to the largest modulus; `report` gets
+    each step, the sum of values and the largest residual; `rough` is near a multiple of S, and
+    searched first. Wu, Simon, *Thick-restart Lanczos*, SIAM J. Matrix Anal. Appl. 22, 2000;
+    CholeskyQR2: Yamamoto et al., ETNA 44, 2015.
     """
     n = S.n
     known = np.empty((n, 0)) if known is None else known
@@ -269,8 +252,7 @@ class _Search:
     def by_lanczos(self, X, rng, max_iter, exact=True):
         """Return the result, and the Ritz vectors of a block for another search.
 
-        If not `exact`, the basis is orthogonal to half of the digits, and eigenvalues are computed
-        where the residuals may be small enough.
+        If not `exact`, as in a rough search, the basis is orthogonal to half of the digits.
         """
         S, known, n = self.S, self.known, self.S.n
         fixed, block = known.shape[1], X.shape[1]
@@ -347,11 +329,9 @@ class _Search:
 
 
 def basis_for(tol: float, m: int, count: int, worst: float, power: float = _POWER) -> float:
-    """Return the number of vectors in a basis that should leave residuals of `tol` for `count`
-    eigenvectors: m of them leave `worst`.
+    """Return the size of a basis that should leave residuals of `tol`, as m vectors leave `worst`.
 
-    The decades by which residuals have fallen mostly grow as a power of the vectors beyond the
-    count.
+    Mostly their decades grow as a power of the number of vectors beyond the count.
     """
     if not 0 < worst < 1:
         return m if worst == 0 else np.inf
@@ -361,8 +341,7 @@ def basis_for(tol: float, m: int, count: int, worst: float, power: float = _POWE
 def orthonormal_block(W, basis, size, rng, orthogonal=_ORTHOGONAL):
     """Return as many orthonormal columns, orthogonal to the basis, whose span holds that of W.
 
-    If the rank of W is deficient, the other columns are drawn: they may find further eigenvectors
-    of a multiple eigenvalue.
+    If W is deficient, others are drawn, which may find vectors of a multiple eigenvalue.
     """
     least = 4 * np.finfo(np.float64).eps * size
     X = _by_cholesky(W, _SURE * least)

@@ -18,11 +18,9 @@ T = TypeVar("T")
 
 
 def stoppable(work: Callable[[], T]) -> T:
-    """Return ``work()``, for which the main thread waits in a way that sees Ctrl-C.
+    """Return ``work()``, run in a thread so that the main thread sees Ctrl-C.
 
-    `work` runs in a thread of its own, and must release the lock of Python where it takes long. It
-    cannot be stopped: after Ctrl-C it goes on to its end, for which Python waits before it exits,
-    and its result is discarded. So it must not write to arrays that anyone else uses.
+    It cannot be stopped, and its result is discarded: it must not write to others' arrays.
     """
     if threading.current_thread() is not threading.main_thread():
         return work()
@@ -53,14 +51,10 @@ def eigenpairs(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the eigenvalues of A, ascending, and orthonormal eigenvectors in columns.
 
-    A is symmetric, float32 or float64 (n, n); the lower half is read. With `count` only so many of
-    the largest, which may be fewer where many are equal. `overwrite` says that A is no longer
-    needed, which spares a copy of it if it is in C order.
-
-    All by divide and conquer, in place and with 2 n² values of workspace; few by multiple
-    relatively robust representations, made orthonormal to rounding (Dhillon, Parlett, Vömel, *The
-    design and implementation of the MRRR algorithm*, ACM TOMS 32, 2006). LAPACK gets the upper half
-    by columns: in float32 that takes nine tenths of the time of the lower one.
+    A is symmetric; the lower half is read. With `count` only so many of the largest, or fewer where
+    many are equal. All by divide and conquer, in 2 n² values of workspace; few by MRRR (Dhillon,
+    Parlett, Vömel, ACM TOMS 32, 2006). LAPACK gets the upper half by columns: nine tenths of the
+    time in float32.
     """
     n = len(A)
     private = overwrite and A.flags.c_contiguous and A.flags.writeable
