@@ -20,8 +20,7 @@ _EXACT = 2**53  # integers up to it have a float64 of their own
 def plain_array(values: Any, name: str) -> np.ndarray:
     """Return `values` as a NumPy array of any type and shape.
 
-    TypeError for sparse matrices, generators, None and other single objects, arrays of other
-    libraries; ValueError for ragged nesting and arrays with masked values.
+    TypeError for what is no array, sparse too; ValueError for ragged nesting and masked values.
     """
     if sp.issparse(values):
         raise TypeError(f"{name} is sparse ({type(values).__name__}), but must be a dense array.")
@@ -97,9 +96,8 @@ def column_label(j: int, table: Any = None, name: str = "X") -> str:
 def real_array(values: Any, name: str, *, missing: bool = False) -> np.ndarray:
     """Return `values` as an array of bool, integer or float type, objects converted to float64.
 
-    With `missing`, None, NA and NaT among objects are NaN. Raises as `plain_array`; TypeError for
-    strings, dates, records and objects that are no numbers; ValueError for complex numbers, None,
-    NA and NaT, and integers that no float64 can hold.
+    TypeError for what is no number; ValueError for complex numbers, None, NA and NaT (NaN if
+    `missing`), and integers beyond float64.
     """
     array = plain_array(values, name)
     if array.dtype.kind == "c":
@@ -168,13 +166,9 @@ def require_finite(
 ) -> None:
     """Refuse NaN, infinity, and rows whose squared norms come near overflow, with ValueError.
 
-    `array` is float32 or float64, C-contiguous, of one or two dimensions. `original` is the array
-    before conversion, to tell infinity from a value that overflowed; `table` is what the user gave,
-    which may know the columns by name.
-
-    The limit, a quarter of the largest float, keeps every squared distance of two rows finite. The
-    sum of all squares is nearly always below it, so this costs one pass over memory. BLAS does not
-    compute the sum, as its waiting threads would slow down our own.
+    `array` is C-contiguous; `original` is the one before conversion, `table` the user's, which may
+    name columns. The limit, a quarter of the largest float, keeps squared distances finite; one
+    pass over memory.
     """
     limit = np.finfo(array.dtype).max / 4
     if _ext.sum_of_squares(array.reshape(-1)) <= limit:
@@ -296,10 +290,9 @@ def column_names(X: Any) -> np.ndarray | None:
 
 
 def check_column_names(names: np.ndarray | None, seen: np.ndarray | None, owner: str) -> None:
-    """Compare the column names of new data with those `seen` in fit.
+    """Compare the column names of new data with those `seen` in fit; ValueError if they differ.
 
-    Names on one side only are a warning; ValueError if both have names and these, or their order,
-    differ.
+    Names on one side only are a warning.
     """
     if names is None and seen is None:
         return

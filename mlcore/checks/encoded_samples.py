@@ -10,11 +10,8 @@ import numpy as np
 class EncodedSamples(ABC):
     """A list of samples, checked and encoded, of which models take parts by their rows.
 
-    Sample i of the list that was encoded lies between `offsets` i and i + 1, int64 (n_all + 1,);
-    `chosen`, int64 (n,), are the samples of that list that this part has, and `known` is what has
-    been computed of all samples of the list, shared by its parts. Files hold what `__getstate__`
-    returns, a dict of arrays and plain values; `__setstate__` checks it, as it may come from a
-    damaged file.
+    Sample i lies between `offsets` i and i + 1; `chosen` are the samples of this part; `known` is
+    computed of all, and shared. Files hold the dict of `__getstate__`, which `__setstate__` checks.
     """
 
     offsets: np.ndarray

@@ -8,11 +8,9 @@ from scipy import sparse as sp
 
 
 def as_objects(X: Any) -> np.ndarray | None:
-    """Return samples that are not numbers as a column of objects, None if X is a matrix.
+    """Return samples that are not numbers as a column of objects (n_samples, 1), None for a matrix.
 
-    The column is (n_samples, 1). The samples are a list, tuple, one-dimensional array or series of
-    strings, or of other objects that are neither numbers nor None, such as lists of different
-    lengths.
+    They are in a list, tuple, 1-D array or series: strings, or objects neither numbers nor None.
     """
     if sp.issparse(X) or isinstance(X, str | bytes | dict | set):
         return None

@@ -34,8 +34,7 @@ def as_real(
 ) -> float:
     """Return `value` as a float inside the given range.
 
-    TypeError if it is not a real number (bool counts as none); ValueError if it is NaN, out of
-    range, or infinite without `allow_inf`.
+    TypeError if not a real number (bool is none); ValueError if NaN or out of range.
     """
     limits = above, at_least, below, at_most
     kind = "a number" if allow_inf else "a finite number"
@@ -72,8 +71,7 @@ def as_integer(
 ) -> int:
     """Return `value` as an int inside the given range.
 
-    `whole_floats` takes 3.0 for 3, and `any_size` integers above 2**63 - 1. TypeError if `value` is
-    not an integer (bool counts as none); ValueError if it is out of range.
+    `whole_floats` takes 3.0, `any_size` more than 2**63 - 1. TypeError for others and bools.
     """
     allowed = ("an integer", None, at_least, None, at_most)
     if isinstance(value, (bool, np.bool_)) or not (
@@ -99,8 +97,7 @@ def as_choice(
 ) -> Any:
     """Return `value` if it is one of `choices`: strings, numbers or None, but no bools.
 
-    TypeError if it is of another type than every choice, ValueError if it is none of them; the
-    error lists them.
+    TypeError if no choice is of its type, else ValueError; the error lists the choices.
     """
     choices = tuple(choices)
     for choice in choices:
@@ -125,11 +122,9 @@ def as_bool(
 def as_random_state(
     seed: Any, name: str = "random_state", *, owner: str = ""
 ) -> np.random.Generator:
-    """Return a generator of random numbers.
+    """Return a generator of random numbers; a Generator is returned as it is.
 
-    None is fresh entropy; an int, SeedSequence or BitGenerator seeds one, and an int gives the same
-    numbers every time; a Generator is returned as it is; a RandomState draws a seed, which advances
-    it. TypeError or ValueError for anything else, and for a negative int.
+    None is fresh entropy; an int, SeedSequence or BitGenerator seeds; a RandomState draws a seed.
     """
     require_random_state(seed, name, owner=owner)
     if isinstance(seed, np.random.Generator):

@@ -10,8 +10,7 @@ from mlcore.checks.arrays import as_floats, real_array, require_finite
 def as_priors(values: Any, name: str, owner: str) -> np.ndarray:
     """Return probabilities of classes, (n_classes,) float64, of any positive sum.
 
-    ValueError, which names the parameter and the `owner`, for other shapes, NaN, infinity, negative
-    numbers, and if all are 0.
+    ValueError for other shapes, NaN, infinity, negative numbers, and if all are 0.
     """
     priors = as_floats(real_array(values, name), np.float64)
     if priors.ndim != 1:

@@ -22,17 +22,10 @@ def as_samples(
 ) -> np.ndarray | sp.csr_array:
     """Return `X` as a C-contiguous (n_samples, n_features) array, or csr_array, for compiled code.
 
-    float32 stays float32, float64 stays float64, every other real type becomes float64; `like`, a
-    dtype or array, converts to its precision, usually that of the fit. Sparse input, taken with
-    `accept_sparse` only, becomes CSR with sorted indices and no duplicates. No copy is made without
-    need, and `X` itself never changes. Time O(n d), one pass over memory. Without `check_finite`
-    the caller checks the values; `table` is what the user gave, if X is no longer it: it may know
-    the columns by name.
-
-    TypeError for strings, dates, records, objects that are no numbers, generators, None, and sparse
-    input where it is not taken. ValueError for complex numbers, NaN, infinity, values whose squares
-    overflow, wrong shapes, fewer than `min_samples` rows, ragged nesting and corrupt sparse
-    structure. MemoryError if a needed copy does not fit.
+    float32 and float64 stay, other real types become float64; `like` converts to its precision.
+    Sparse input, taken with `accept_sparse` only, becomes canonical CSR. `X` never changes, and is
+    copied only if needed. Without `check_finite` the caller checks values. `table` may name the
+    columns. TypeError for anything but numbers, ValueError for bad values and shapes.
     """
     dtype = None if like is None else _precision(like)
     if sp.issparse(X):

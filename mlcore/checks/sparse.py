@@ -19,11 +19,9 @@ def as_canonical_csr(
 ) -> sp.csr_array:
     """Return data in any of SciPy's formats as CSR with sorted column indices and no duplicates.
 
-    Duplicate entries are summed, explicit zeros stay. `X` never changes; arrays are shared with it
-    where they need no change. Time O(nnz), plus sorting where rows are unsorted. TypeError for data
-    that are no numbers; ValueError for complex numbers; indices or indptr out of range, decreasing,
-    or of the wrong length; if `check_finite`, NaN, infinity, and rows whose squared norms come near
-    overflow.
+    Duplicates are summed, zeros stay; arrays are shared with `X` where they need no change.
+    TypeError for anything but numbers; ValueError for corrupt structure, complex or (if
+    `check_finite`) infinite values.
     """
     if X.ndim != 2:
         raise ValueError(

@@ -10,15 +10,10 @@ _Class = TypeVar("_Class", bound=type)
 def stored(*, version: int) -> Callable[[_Class], _Class]:
     """Return a decorator that lets files hold the objects of a class, by its name and version.
 
-    The class has a table with a line for each field, as in ``_stored = {"origin": "float64 f"}``,
-    described in `mlcore.estimator.persistence.declared`. Dimensions have the names of the model
-    that holds the object, in whose table the class itself is the line. A file is read without a
-    call of the constructor; what no line can say, `_check_loaded` of the class checks.
-
-    `version` is 1, and 1 more whenever a release changes the fields. From 2 on the class has a
-    class method ``_from_version(version, fields)``, which returns the fields of an older one by
-    name as they are now; it sees values that nobody has checked. TypeError if the class is of
-    another kind, or its table does not have exactly its fields.
+    The class has a table of its fields, ``_stored = {"origin": "float64 f"}``, as described in
+    `mlcore.estimator.persistence.declared`. A file is read without a call of the constructor;
+    `_check_loaded` checks the rest. `version` grows by 1 when the fields change; from 2 on the
+    class method ``_from_version(version, fields)`` returns older, unchecked fields as they are now.
     """
 
     def register(cls: _Class) -> _Class:

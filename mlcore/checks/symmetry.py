@@ -15,7 +15,6 @@ def rounding_of_values(dtype: np.dtype | type) -> float:
 def rounding_of_distances(dtype: np.dtype | type) -> float:
     """Return 8 square roots of the precision.
 
-    A distance computed as the root of ``|x|² + |y|² - 2 x.y`` has the root of the rounding error of
-    that sum, some tens of units.
+    The root of ``|x|² + |y|² - 2 x.y`` has an error of the root of some tens of units.
     """
     return 8 * rounding_of_values(dtype)

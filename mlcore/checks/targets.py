@@ -16,12 +16,10 @@ _MISSING = ("NoneType", "NAType", "NaTType")
 def as_targets(
     y: Any, n_samples: int, *, owner: str = "", several: bool = False, name: str = "y"
 ) -> np.ndarray:
-    """Return regression targets, which errors call `name`, as float64 of shape (n_samples,).
+    """Return regression targets, called `name` in errors, as float64 of shape (n_samples,).
 
-    A column becomes a vector, with a DataConversionWarning; with `several`, columns are targets,
-    and the result is of shape (n_samples, n_targets) if `y` is. TypeError for text, dates, records
-    and other objects that are no numbers; ValueError for None, complex numbers, NaN, infinity,
-    values too large to square, several columns, and a length other than `n_samples`.
+    A column becomes a vector, with a DataConversionWarning; `several` keeps (n_samples, n_targets).
+    TypeError for objects that are no numbers, ValueError for bad values or shapes.
     """
     _require_given(y, owner, name)
     original = real_array(y, name)
@@ -35,15 +33,7 @@ def as_targets(
 
 
 def label_type(labels: np.ndarray) -> str:
-    """Return the name of the type of checked labels; for all kinds of numbers it is "number".
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mlcore.checks import label_type
-    >>> label_type(np.array([True, False])), label_type(np.array(["a", "b"]))
-    ('number', 'str')
-    """
+    """Return the name of the type of checked labels; numbers and bools are "number"."""
     if labels.dtype.kind in "mM":
         return "date" if labels.dtype.kind == "M" else "duration"
     first = labels[:1].tolist()[0]
@@ -57,10 +47,9 @@ def as_labels(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the sorted classes of `y`, (n_classes,), and the index of each sample's class, intp.
 
-    ``classes[codes]`` equals `y`: integers, whole floats, bools, strings, or anything else that
-    sorts, of one type. TypeError for labels of mixed types, records, and objects that do not sort;
-    ValueError for None, missing values, NaN, infinity, floats that are not whole ("continuous"),
-    several columns, a length other than `n_samples`, or fewer than `min_classes` classes.
+    Labels are of one type that sorts: whole numbers, bools, strings, others. TypeError for mixed or
+    unsortable ones; ValueError for missing or fractional values, other lengths, fewer than
+    `min_classes` classes.
     """
     _require_given(y, owner, name)
     labels = plain_array(y, name)
@@ -97,9 +86,8 @@ def as_labels(
 def as_weights(sample_weight: Any, n_samples: int) -> np.ndarray:
     """Return the weights of the samples as float64 of shape (n_samples,); None is all ones.
 
-    A weight of 2 stands for two copies of a sample, 0 for its absence. TypeError for text, dates
-    and other objects that are no numbers; ValueError for weights that are negative, NaN, infinite,
-    all zero, of a sum that overflows, in two dimensions, or of a length other than `n_samples`.
+    2 is two copies of a sample, 0 its absence. TypeError for objects that are no numbers;
+    ValueError for negative, NaN or infinite weights, and a sum that is 0 or overflows.
     """
     if sample_weight is None:
         return np.ones(n_samples)
@@ -162,10 +150,8 @@ def as_class_weights(
 ) -> np.ndarray:
     """Return the weight of each class as float64 of shape (n_classes,).
 
-    None is 1 for all. "balanced" gives every class the same total weight, counting `sample_weight`,
-    and keeps the grand total. A dict maps classes to weights; classes it leaves out get 1.
-    TypeError if `class_weight` is of another type, or a weight is not a number; ValueError for
-    another string, negative or non-finite weights, and keys that are no class.
+    None is 1 for all; "balanced" gives every class the same total weight, and keeps the grand
+    total; classes that a dict leaves out get 1. TypeError and ValueError for others.
     """
     weights = np.ones(len(classes))
     if class_weight is None:
