@@ -10,9 +10,7 @@ from mlcore.numerics.eigen.lapack import stoppable
 def lowest_envelope(gibbs: Gibbs) -> np.ndarray | None:
     """Return mu with the least maximum of ``ln q_i + mu . h_i``, None if the programme fails.
 
-    That maximum is at most psi, and psi at most ln n more. So psi is there within ln n of its
-    minimum, however far its multipliers are from 0: Newton's method, which takes one kink of a
-    nearly piecewise linear psi after the other, starts at the right ones.
+    There psi is within ln n of its minimum: a start for Newton's method at the right kinks.
     """
     h = np.concatenate([block.copy() for _, block in gibbs.blocks()])
     rows = np.vstack([h.T, np.ones(len(h))])

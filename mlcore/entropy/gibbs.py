@@ -16,9 +16,8 @@ _EQUAL = 64 * _EPS
 class Moments(NamedTuple):
     """Sums over the points at one mu.
 
-    `dual` is psi, the logarithm of ``sum_i q_i exp(mu . h_i)``; `gradient` (m,) the mean of h, and
-    `covariance` (m, m) its covariance, or None; `highest` (1 + k,) the largest ``u . h_i`` for mu
-    and for each of the k directions asked for.
+    `dual` is psi, ``ln sum_i q_i exp(mu . h_i)``; `gradient` (m,) the mean of h, `covariance` (m,
+    m) or None; `highest` (1 + k,) the largest ``u . h_i`` for mu and the k directions asked for.
     """
 
     dual: float
@@ -30,20 +29,12 @@ class Moments(NamedTuple):
 class Gibbs:
     """Points with features ``h = (f - c) / scale``, at most 1 in absolute value, and a prior.
 
-    Targets c are met where the mean of h is 0. Features are centred and scaled block by block, so
-    that no second matrix of all points is formed. `points`, intp (n,), may have positive
-    probability; the rest are (m,) by feature, unless said. `scale` is the largest ``|f_ij - c_j|``
-    over these points, 1 where all are 0 but for rounding, features that `constant` marks.
-    Differences up to `floor` are rounding; a `Gibbs` of a subset of the points is given it, so that
-    they are that there too. `at_end` marks targets at an end of their range, or outside of it;
-    `slack` is the largest h that rounding of features and targets explains; `lower` and `upper` are
-    the range of h.
-
-    `flatness` is the share of the largest range of the points up to which their range in a
-    direction counts as 0: points of a face from a linear programme lie in it to the programme's
-    tolerance. `whiten` (m, r), or None, maps h to coordinates that do not depend on each other, in
-    which sums are then formed; `null` (m, m - r), set with it, is an orthonormal basis of the
-    directions orthogonal to all h.
+    `points`, intp (n,), may have positive probability; the rest are (m,) by feature, unless said.
+    `scale` is the largest ``|f_ij - c_j|``, 1 for `constant` features, whose differences are up to
+    `floor`. `at_end`: targets at an end of their range, or outside; `slack`: the largest h that
+    rounding explains; `lower`, `upper`: the range of h. `flatness` is the share of the largest
+    range that counts as 0. `whiten` (m, r) maps h to independent coordinates; `null` (m, m - r)
+    spans the orthogonal rest.
     """
 
     def __init__(
@@ -104,8 +95,7 @@ class Gibbs:
     ) -> Moments:
         """Return the sums at mu; `directions` is (m, k).
 
-        Weights are kept relative to the largest so far, so that one reading of the points is enough
-        and nothing overflows.
+        Weights are relative to the largest so far: one pass over the points, and no overflow.
         """
         m = len(mu)
         rows = mu[None] if directions is None else np.vstack([mu, directions.T])
@@ -155,8 +145,7 @@ class Gibbs:
     def whitened(self) -> "Gibbs":
         """Return the same points in coordinates of h that do not depend on each other.
 
-        By QR of blocks of points, whose triangles are put together, so that nearly dependent
-        features are distinguished from dependent ones to the last digits.
+        QR of blocks of points tells nearly dependent features from dependent ones.
         """
         m = len(self.c)
         triangle = np.zeros((0, m))

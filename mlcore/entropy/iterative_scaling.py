@@ -35,8 +35,7 @@ class _Scaling:
     def step(self, mu: np.ndarray, at: Moments) -> tuple[np.ndarray, Moments, np.ndarray]:
         """Return the next mu, the sums there, and the directions (m, 1) that they were asked for.
 
-        `Undecided` is raised if a target cannot be reached by factors, or after a number of steps
-        unless it is certain that the minimum exists.
+        Raise `Undecided` if factors cannot reach a target, or after many steps if not certain.
         """
         if self._patience is not None:
             if self._patience == 0:
@@ -56,8 +55,7 @@ class _Scaling:
 class GeneralisedIterativeScaling(_Scaling):
     """``mu_j += ln(c_j / E f_j) / F``, with a feature that fills the sum of all up to F.
 
-    J. N. Darroch, D. Ratcliff, *Generalized iterative scaling for log-linear models*, Annals of
-    Mathematical Statistics 43, 1972.
+    J. N. Darroch, D. Ratcliff, *Generalized iterative scaling for log-linear models*, 1972.
     """
 
     def _change(self, mu, means):
@@ -75,8 +73,7 @@ class GeneralisedIterativeScaling(_Scaling):
 class ImprovedIterativeScaling(_Scaling):
     """``mu_j += delta_j`` with ``sum_i p_i f_ij exp(delta_j f#_i) = c_j``, where f# sums f_i.
 
-    A. Berger, S. Della Pietra, V. Della Pietra, *A maximum entropy approach to natural language
-    processing*, Computational Linguistics 22, 1996.
+    A. Berger et al., *A maximum entropy approach to natural language processing*, 1996.
     """
 
     def _change(self, mu, means):

@@ -16,10 +16,9 @@ _SHOWN = 4  # margins named in an error
 
 
 class Margin(NamedTuple):
-    """Sums that cells must have.
+    """Sums that cells must have: cell i belongs to sum `index[i]`, with a target in `targets`.
 
-    `index`, intp (n_cells,), is the sum to which each cell belongs; `targets` are (n_sums,); `name`
-    gives the text for the sum of a number, for errors.
+    `index` is intp (n_cells,); `name` gives the text for the sum of a number, for errors.
     """
 
     index: np.ndarray
@@ -39,9 +38,8 @@ class Scaled(NamedTuple):
 def scale_to_margins(
     cells: np.ndarray, margins: list[Margin], *, solver: str, tol: float, max_iter: int, owner: str
 ) -> Scaled:
-    """Return cells multiplied by a factor for each sum of each margin, so that the sums are right.
+    """Return cells times a factor for each sum of each margin, nearest in relative entropy.
 
-    Of all cells with these sums they are nearest to the given ones in relative entropy. A
     ValueError if totals differ, or the positive cells cannot have these sums.
     """
     # The margins must have one total.

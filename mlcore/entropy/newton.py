@@ -38,10 +38,9 @@ class Newton:
     def step(self, mu: np.ndarray, at: Moments) -> tuple[np.ndarray, Moments, np.ndarray]:
         """Return the next mu, the sums there, and the directions (m, 2) that they were asked for.
 
-        `Dependent` is raised if the covariance is nearly singular, for coordinates that may depend
-        on each other; `Undecided` if it is singular although they do not, or the decrement shrinks
-        by a constant factor, unless it is certain that the minimum exists; and if no step lowers
-        psi.
+        Raise `Dependent` if the covariance of coordinates that may depend on each other is nearly
+        singular; `Undecided` if it is so otherwise, the decrement shrinks too slowly (unless it is
+        `certain` that a minimum exists), or no step lowers psi.
         """
         root = inverse_root(at.covariance)
         if root is None:
@@ -69,8 +68,7 @@ class Newton:
     def _watch(self, decrement):
         """Raise Undecided if the steps are those of a function without a minimum.
 
-        Near a minimum the decrement falls quadratically; towards an infimum at infinity by a
-        constant factor.
+        Its decrement falls by a constant factor; near a minimum it falls quadratically.
         """
         self._decrements.append(decrement)
         last = self._decrements[-5:]
@@ -101,9 +99,8 @@ def inverse_root(covariance: np.ndarray) -> np.ndarray | None:
 def _limited(at):
     """Return W for a singular covariance with eigenvalues raised so that steps are limited.
 
-    Steps are long where nearly all of the probability is at points that look alike, as with a prior
-    of 1e-300 elsewhere; the line search shortens them. Along an eigenvector whose gradient is
-    small, too, an eigenvalue counts as it is: the probability of some points falls to 0 there.
+    Steps are long where nearly all probability is at points that look alike. An eigenvalue is at
+    least the slope along its eigenvector over the longest step, or 1 where that slope is small.
     """
     values, vectors = np.linalg.eigh(at.covariance)
     slopes = abs(at.gradient @ vectors)
