@@ -24,9 +24,8 @@ _NOT_OF_THE_RESULT = ("callback", "verbose", "n_jobs")  # parameters
 class Checkpoint:
     """The file from which a fit goes on, and which it replaces as it goes.
 
-    The model has the parameters of the fit, `first` is X, y and weights of the first block that has
-    rows, `start` the argument of `fit_blocks`. Steps that end within `seconds` of the last write
-    write none; `step` is the last one that the file has.
+    `first` is X, y and weights of the first block with rows, `start` the argument of `fit_blocks`;
+    the file is at `step`. Steps that end within `seconds` of the last write write none.
     """
 
     def __init__(
@@ -56,8 +55,7 @@ class Checkpoint:
     def resumed(self, model: Any, readings: Readings) -> Any:
         """Return the model as the file has it, None if there is no file.
 
-        The digests of the file are given to the readings, which compare them. A file that is none,
-        damaged, newer than this mlcore, or of another fit raises ValueError.
+        The readings compare its digests; ValueError for a damaged, newer or other fit's file.
         """
         self._readings = readings
         if not self._path.exists():
@@ -89,8 +87,7 @@ class Checkpoint:
     def write(self, work: Any, step: int = 0, *, at_once: bool = False) -> None:
         """Replace the file by one of this state, unless the last one is recent.
 
-        If it cannot be written (OSError), the file before is still there; a parameter of the model
-        that only pickle could store raises TypeError.
+        OSError leaves the file before; TypeError for a parameter that only pickle could store.
         """
         now = time.monotonic()
         if not at_once and now - self._written < self._seconds:

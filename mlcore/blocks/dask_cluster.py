@@ -15,11 +15,9 @@ from mlcore.blocks.sequence import Delayed
 
 
 class DaskCluster(Workers):
-    """A client of dask.distributed.
+    """A client of dask.distributed, for which a round is one graph of blocks and merges.
 
-    A round is one graph: a task for each block, one for each merge, and only the last result comes
-    back. The parameters are a task too, so that they are sent once and reach a worker from
-    another one; what is lost with a worker, dask computes again.
+    The parameters are a task too, sent once; what is lost with a worker, dask computes again.
     """
 
     def __init__(self, client: Any) -> None:

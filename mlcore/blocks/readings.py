@@ -19,10 +19,9 @@ _PLAIN = {str, bytes, int, float, bool, type(None)}
 
 
 class Shape(NamedTuple):
-    """The form of the first block, which all have.
+    """The form of the first block, which all have; `n_features` is None if samples are no rows.
 
-    `n_features` is None where samples are no rows of two dimensions; `y_columns` is the shape of y
-    beyond the rows, `labels` the type of the labels of a classifier.
+    `y_columns` is the shape of y beyond the rows, `labels` the type of a classifier's labels.
     """
 
     n_features: int | None
@@ -35,10 +34,9 @@ class Shape(NamedTuple):
 class Readings:
     """The rounds of a fit, each of which reads all blocks.
 
-    `first` is X, y and weights of the first block that has rows; with `labels` y holds labels,
-    which must be of one type. With `whole` the first reading computes `digests` of all rows,
-    (n_blocks,) uint64, 0 for a block without rows, which a checkpoint keeps; those of an earlier
-    checkpoint are compared with them.
+    `first` is X, y and weights of the first block with rows; `labels` says that y holds labels, of
+    one type. With `whole` the first reading computes `digests` (n_blocks,) uint64, 0 for no rows,
+    and compares those of a checkpoint.
     """
 
     def __init__(
@@ -55,9 +53,7 @@ class Readings:
     def total(self, task: Any) -> Any:
         """Return the results of the task for all blocks, merged.
 
-        A block that cannot be read, has another form than the first, or other rows than in the
-        reading before raises BlockError; ValueError means that no block has rows, or the digests
-        are not those of the checkpoint.
+        BlockError for a block unread, or of other form or rows; ValueError if none has rows.
         """
         outcome = self._workers.total(_Watched(task, self._shape, self._whole), self._blocks)
         if outcome is None:
@@ -134,12 +130,10 @@ class _Nothing:
 
 
 def digest(X: Any, y: Any = None, sample_weight: Any = None) -> int:
-    """Return a checksum of the rows of a block.
+    """Return a checksum of the rows of a block, a CRC, equal for one in 2^32 of other blocks.
 
-    It is the same for all layouts, and all types from which a fit computes the same: integers and
-    float64, but not float32, nor labels that are True and False. Names of columns count. It is a
-    CRC: one in 2^32 of other blocks has the same. 16 MB take some milliseconds, fewer than a pass
-    over them.
+    It is the same for all layouts and types from which a fit computes the same: integers and
+    float64, but not float32, nor bool labels. Names of columns count.
     """
     names = column_names(X)
     names = None if names is None else [str(name) for name in names]

@@ -37,8 +37,7 @@ class Calls:
 def result_of(task: Callable[..., Any], block: Any, number: int, rows: tuple | None = None) -> Any:
     """Return ``task(number, X, y, sample_weight)`` for a block, None for one without rows.
 
-    `rows` are those of the block if they have been read before. A block that cannot be read, or
-    that the task refuses, raises BlockError, which names it.
+    `rows` are those read before. BlockError names a block that is unread or refused by the task.
     """
     X, y, weight = read(block, number) if rows is None else rows
     if n_rows_of(X) == 0:
@@ -87,10 +86,9 @@ def n_rows_of(X: Any) -> int:
 
 
 def merged_in_tree(parts: Iterable[Any], merge: Callable[[Any, Any], Any]) -> Any:
-    """Return the parts merged, neighbours first, as a tree that only their number decides.
+    """Return the parts merged, neighbours first, ``(((a b) (c d)) e)``; None of none.
 
-    Five become ``(((a b) (c d)) e)``. Of n parts at most log2(n) + 1 are held; of none the result
-    is None.
+    Their number alone decides the tree; of n parts at most log2(n) + 1 are held.
     """
     waiting: list[tuple[int, Any]] = []  # of 2^level parts each
     for part in parts:

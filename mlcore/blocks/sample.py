@@ -16,8 +16,7 @@ from mlcore.row_sums import RowSums
 class Sample(NamedTuple):
     """Rows with the keys by which they were drawn, and where they are; y and weight may be None.
 
-    `keys` (m,) are uniform random numbers; the rows of the smallest are the sample. `places` (m, 2)
-    are the number of the block, and of the row in it.
+    `keys` (m,) are uniform, the sample has the smallest; `places` (m, 2) are block and row in it.
     """
 
     keys: np.ndarray
@@ -30,9 +29,8 @@ class Sample(NamedTuple):
 class Draw:
     """The task that draws: of each block the rows that may be in the sample of `n_rows`.
 
-    `first` is X of the first block: others can be joined with it. `model` is a class of `RowSums`:
-    the sample has its `representatives` beside. With a classifier y holds labels, of which the
-    sample has every one, with a regressor numbers.
+    `first` is X of the first block, of the form of others; `model` is a class of `RowSums`, whose
+    `representatives` the sample has; a classifier's sample has every label.
     """
 
     name = "sample"

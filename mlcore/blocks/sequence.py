@@ -5,10 +5,9 @@ from typing import Any
 
 
 class Block:
-    """Rows that can be read, in this process or another.
+    """Rows that can be read, in this process or another; `name`, for messages, says where.
 
-    `name`, for messages, says where the rows are. With `in_memory` they are in the memory of this
-    process, so that sending the block sends them.
+    If `in_memory`, they are in the memory of this process: sending the block sends them.
     """
 
     name: str

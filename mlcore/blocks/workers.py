@@ -59,8 +59,7 @@ class ThisThread(Workers):
 class Futures(Workers):
     """An executor of concurrent.futures, or a callable that makes one.
 
-    One that was made here is made anew when a worker dies. Of a user's own the remaining blocks
-    are computed by the calling thread.
+    It is made anew when a worker dies; for a user's own, the caller computes the rest.
     """
 
     def __init__(self, executor: Executor | Callable[[], Executor]) -> None:
