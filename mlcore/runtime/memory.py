@@ -13,8 +13,7 @@ _CGROUPS = (  # version 2, then 1: the folder, its limit, its use
 def require_memory(n_rows: int, n_cols: int, itemsize: int, *, what: str, instead: str) -> None:
     """Raise MemoryError if an array of (n_rows, n_cols) items does not fit into free memory.
 
-    `itemsize` is in bytes. The message names the array by `what`, and has its shape, the bytes
-    needed, the bytes free and the advice `instead`.
+    `itemsize` is in bytes. The message names the array by `what` and advises `instead`.
     """
     needed = int(n_rows) * int(n_cols) * int(itemsize)
     if needed <= _UNCHECKED:

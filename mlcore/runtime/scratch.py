@@ -33,14 +33,10 @@ class _Memory:
 
 
 def scratch_array(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """Return an uninitialised array that begins on a cache line.
+    """Return an uninitialised array that begins on a cache line: a vector across two costs twice.
 
-    Memory is touched only where it is written. The memory of a large one is reused once the array
-    and its views are gone. Alignment matters to loops that read an array often: a vector that lies
-    across two cache lines costs twice. MemoryError if the system has no such address range.
-
-    Give it a name before it is passed to a loop. The call itself frees what has none, and a Ctrl-C
-    that came meanwhile is then raised where the memory is given back, and is lost.
+    Large memory is reused once the array and its views are gone. Name the array before it is passed
+    to a loop: the call itself frees what has no name, and a Ctrl-C raised then is lost.
     """
     count = prod(shape)
     size = max(1, count) * np.dtype(dtype).itemsize

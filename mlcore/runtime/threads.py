@@ -22,9 +22,8 @@ _lock, _users, _limits = threading.Lock(), 0, []
 def effective_threads(work: float = math.inf) -> int:
     """Return the number of threads, at least 1, that a compiled loop of `work` operations uses.
 
-    Follows ``OMP_NUM_THREADS`` and threadpoolctl's limits; 1 where the operations take less time
-    than threads need to wake on a busy machine. In a forked child it is 1: GNU OpenMP waits for
-    ever for threads that a fork did not copy.
+    Follows ``OMP_NUM_THREADS`` and threadpoolctl; 1 for short work, and in a forked child, where
+    GNU OpenMP would wait for threads that a fork did not copy.
     """
     return 1 if _forked or work < _WORTH else max(1, _ext.max_threads())
 
@@ -32,8 +31,7 @@ def effective_threads(work: float = math.inf) -> int:
 def items_per_call(work: float) -> int:
     """Return how many items, at least 1, one compiled call takes, so that Python soon sees Ctrl-C.
 
-    `work` is the elementary operations of an item: a multiply-add in a vector is one, a step that
-    waits for memory, a division or a logarithm about ten.
+    `work` counts an item's operations: a multiply-add is one, a division or a miss about ten.
     """
     return int(max(1, OPERATIONS_PER_CALL // max(work, 1)))
 
@@ -112,8 +110,7 @@ _single_threaded_blas = _SingleThreadedBLAS()
 def single_threaded_blas() -> _SingleThreadedBLAS:
     """Limit BLAS to one thread inside the block, or in calls of the function that it decorates.
 
-    The result is then the same on any number of threads, and the loops of mlcore have the
-    processors for themselves: a thread of OpenBLAS waits for more work by spinning, some 30 ms.
+    So results do not depend on threads, and OpenBLAS's spinning threads (30 ms) take no processor.
     Uses may be nested and concurrent: the last to leave restores the limits.
     """
     return _single_threaded_blas
