@@ -262,7 +262,7 @@ class EMModel(BeginsWithFirstRows, RowSums, Model):
 
     def _report_spikes(self, spikes, known=()):
         """Warn of components on tied rows that are not `known` to be."""
-        told = "; ".join(
+        tied_rows = "; ".join(
             f"{np.array2string(value, precision=6, threshold=6)} {mass:g} times"
             for _, value, mass in zip(*spikes, strict=True)
         )
@@ -270,7 +270,7 @@ class EMModel(BeginsWithFirstRows, RowSums, Model):
             warn(
                 "ConvergenceWarning",
                 f"{type(self).__name__}: components {spikes.component.tolist()} describe tied rows "
-                f"({told}): their likelihood depends on reg_covar; see spikes_.",
+                f"({tied_rows}): their likelihood depends on reg_covar; see spikes_.",
             )
 
     def _report_collapsed(self, run, owner):
@@ -356,8 +356,8 @@ class EMModel(BeginsWithFirstRows, RowSums, Model):
         weight, scale = scaled_weights(weight, plain=0)
         with single_threaded_blas():
             components = self._fitted_components()
-            found = components.statistics(components.rows(X, weight), components.parameters(self))
-        return type(found)(*(np.ldexp(part, scale) for part in found)) if scale else found
+            sums = components.statistics(components.rows(X, weight), components.parameters(self))
+        return type(sums)(*(np.ldexp(part, scale) for part in sums)) if scale else sums
 
     def update(self, statistics: Any) -> Self:
         """Replace the parameters by those the sums lead to: one step of EM.

@@ -28,31 +28,31 @@ def finite_array(
 def weights(value: Any, name: str, k: int, owner: str = "") -> np.ndarray:
     """Probabilities of shape (k,)."""
     owner = owner and f"{owner}: "
-    found = finite_array(value, name, (k,), owner)
-    if (found < 0).any() or abs(found.sum() - 1) > TOLERANCE:
+    probabilities = finite_array(value, name, (k,), owner)
+    if (probabilities < 0).any() or abs(probabilities.sum() - 1) > TOLERANCE:
         raise ValueError(
-            f"{owner}{name} must be numbers >= 0 with sum 1; the least is {found.min():g}, "
-            f"the sum {found.sum():g}."
+            f"{owner}{name} must be numbers >= 0 with sum 1; the least is {probabilities.min():g}, "
+            f"the sum {probabilities.sum():g}."
         )
-    return found
+    return probabilities
 
 
 def means(value: Any, name: str, shape: tuple | None = None, owner: str = "") -> np.ndarray:
     """Means of shape (k, d)."""
-    found = finite_array(value, name, shape, owner and f"{owner}: ")
-    if found.ndim != 2 or not found.size:
-        raise ValueError(f"{name} has shape {found.shape}, but must be 2-D and not empty.")
-    return found
+    array = finite_array(value, name, shape, owner and f"{owner}: ")
+    if array.ndim != 2 or not array.size:
+        raise ValueError(f"{name} has shape {array.shape}, but must be 2-D and not empty.")
+    return array
 
 
 def distributions(value: Any, name: str, shape: tuple | None = None, owner: str = "") -> np.ndarray:
     """Probabilities of shape (k, d), whose rows sum to 1."""
-    found = means(value, name, shape, owner)
-    sums = found.sum(axis=1)
-    if (found < 0).any() or (np.abs(sums - 1) > TOLERANCE).any():
+    probabilities = means(value, name, shape, owner)
+    sums = probabilities.sum(axis=1)
+    if (probabilities < 0).any() or (np.abs(sums - 1) > TOLERANCE).any():
         worst = int(np.argmax(np.abs(sums - 1)))
         raise ValueError(
             f"{owner and f'{owner}: '}{name} must be numbers >= 0 with rows of sum 1; the least is "
-            f"{found.min():g}, the sum of row {worst} {sums[worst]:g}."
+            f"{probabilities.min():g}, the sum of row {worst} {sums[worst]:g}."
         )
-    return found
+    return probabilities

@@ -177,8 +177,8 @@ class BernoulliMixture(DiscreteMixture):
             as_real(self.binarize, "binarize", owner=type(self).__name__)
         return settings
 
-    def _check_X(self, X, **how):
-        X = super()._check_X(X, **how)
+    def _check_X(self, X, **options):
+        X = super()._check_X(X, **options)
         if sp.issparse(X) and self.binarize is not None and self.binarize < 0:
             raise ValueError(
                 f"{type(self).__name__}: binarize={float(self.binarize):g} makes ones of the zeros "

@@ -258,10 +258,10 @@ def _n_codes(d, group):
 
 
 def _probabilities(value, name, shape, owner):
-    found = start_values.means(value, name, shape, owner)
-    if (found < 0).any() or (found > 1).any():
+    table = start_values.means(value, name, shape, owner)
+    if (table < 0).any() or (table > 1).any():
         raise ValueError(
-            f"{owner}: {name} must hold probabilities, in [0, 1], but spans {found.min():g} to "
-            f"{found.max():g}."
+            f"{owner}: {name} must hold probabilities, in [0, 1], but spans {table.min():g} to "
+            f"{table.max():g}."
         )
-    return found
+    return table

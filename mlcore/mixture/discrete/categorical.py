@@ -222,8 +222,8 @@ class CategoricalMixture(DiscreteMixture):
 
     # ---- what Mixture asks for
 
-    def _check_X(self, X, **how):
-        checked = super()._check_X(X, **how)
+    def _check_X(self, X, **options):
+        checked = super()._check_X(X, **options)
         if not sp.issparse(checked):
             require_exact(checked, X, range(checked.shape[1]))
         return checked
@@ -240,34 +240,34 @@ class CategoricalMixture(DiscreteMixture):
 
     def _categories(self, X):
         """The categories of each item."""
-        found = found_categories(X)
+        categories = found_categories(X)
         if self.probabilities_init is None:
-            for i, values in enumerate(found):
+            for i, values in enumerate(categories):
                 if not len(values):
                     raise ValueError(
                         f"{type(self).__name__}: all values of column {i} of X are missing, so "
                         "that its categories are not known: at least one must be given."
                     )
-            return found
+            return categories
         owner, k = type(self).__name__, int(self.n_components)
         tables = _tables(self.probabilities_init, "probabilities_init", k, owner)
-        if len(tables) != len(found):
+        if len(tables) != len(categories):
             raise ValueError(
-                f"{owner}: probabilities_init has {len(tables)} arrays, but X has {len(found)} "
-                "columns: give one for each."
+                f"{owner}: probabilities_init has {len(tables)} arrays, but X has "
+                f"{len(categories)} columns: give one for each."
             )
-        for i, (table, values) in enumerate(zip(tables, found, strict=True)):
+        for i, (table, values) in enumerate(zip(tables, categories, strict=True)):
             size = table.shape[1]
             if len(values) == size:
                 continue
-            found[i] = np.arange(size, dtype=float)
-            unknown = np.setdiff1d(values, found[i])
+            categories[i] = np.arange(size, dtype=float)
+            unknown = np.setdiff1d(values, categories[i])
             if len(unknown):
                 raise ValueError(
                     f"{owner}: probabilities_init[{i}] has {size} categories, but column {i} of X "
                     f"holds {unknown[0]:g}, which is none of 0 to {size - 1}."
                 )
-        return found
+        return categories
 
     def _start_values(self, shape):
         if self.probabilities_init is None:
@@ -277,8 +277,8 @@ class CategoricalMixture(DiscreteMixture):
         return self._weights_init(), np.vstack([table.T for table in tables])
 
     def _may_continue(self, components):
-        known, found = self.categories_, components.categories
-        same = len(known) == len(found) and all(map(np.array_equal, known, found))
+        known, categories = self.categories_, components.categories
+        same = len(known) == len(categories) and all(map(np.array_equal, known, categories))
         return same and len(self.weights_) == self.n_components
 
 
@@ -321,8 +321,8 @@ class CategoricalComponents(DiscreteComponents):
         try:
             return super().posterior(X, parameters, tables, with_proba)
         except UnknownCategoryError as error:
-            how = "impossible" if self.alpha == 0 else f"as unlikely as {_UNSEEN:g}"
-            warn("UserWarning", f"{error} Such values are {how} under every class.")
+            likelihood = "impossible" if self.alpha == 0 else f"as unlikely as {_UNSEEN:g}"
+            warn("UserWarning", f"{error} Such values are {likelihood} under every class.")
         unknown = _unknown(X, self.categories)
         known = np.where(unknown, np.nan, X)
         density, *rest = super().posterior(known, parameters, tables, with_proba)

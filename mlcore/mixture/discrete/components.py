@@ -138,10 +138,10 @@ class DiscreteComponents(Components):
         if table is not None:
             return Parameters(weights, table, totals)
         places, weight = distinct(self._keys(rows), rows.weight, _SAMPLE, rng)
-        some = rows._replace(weight=weight, sparse=rows.sparse.taken(places, weight))
-        tables = self._drawn_tables(some, rng)
+        sample = rows._replace(weight=weight, sparse=rows.sparse.taken(places, weight))
+        tables = self._drawn_tables(sample, rng)
         runs = [Run(Parameters(weights, table, totals)) for table in tables]
-        return em.over(some).best(runs, _START_STEPS - 1).following
+        return em.over(sample).best(runs, _START_STEPS - 1).following
 
     def _keys(self, rows):
         """A number for each row: the same for equal rows, hardly ever for others."""
@@ -160,15 +160,15 @@ class DiscreteComponents(Components):
         mean = (1 - _UNIFORM) * whole + _UNIFORM * equal
         if k == 1:
             return [mean]
-        some = np.arange(len(weight))
+        chosen = np.arange(len(weight))
         most = min(_CANDIDATES, max(2 * k, _VALUES // rows.sparse.n_columns))
-        if len(some) > most:
-            some = np.unique(drawn(weight, rng.random(most)))
-        single = matrix[some].toarray().T
-        single = self.gathered(rows, single, np.ones(len(some)), 0.0, None)
+        if len(chosen) > most:
+            chosen = np.unique(drawn(weight, rng.random(most)))
+        single = matrix[chosen].toarray().T
+        single = self.gathered(rows, single, np.ones(len(chosen)), 0.0, None)
         single = self._proportions(single, whole)
         frequencies = np.ascontiguousarray(single.T)
-        seeds = far_rows_again(frequencies, weight[some], k, _STARTS, rng)
+        seeds = far_rows_again(frequencies, weight[chosen], k, _STARTS, rng)
         return [(mean + single[:, places]) / 2 for places in seeds]
 
     def _proportions(self, statistics, otherwise):
@@ -301,8 +301,8 @@ class DiscreteComponents(Components):
             for i in range(0, len(impossible), _ROWS):
                 part = impossible[i : i + _ROWS]
                 values = rows.sparse.taken(part).matrix
-                found = least_impossible(values, (logs, table), (start_never, never))
-                labels[part] = found.argmax(axis=1)
+                responsibilities = least_impossible(values, (logs, table), (start_never, never))
+                labels[part] = responsibilities.argmax(axis=1)
                 if proba is not None:
-                    proba[part] = found
+                    proba[part] = responsibilities
         return density, labels, proba

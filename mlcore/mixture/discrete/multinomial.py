@@ -146,8 +146,8 @@ class MultinomialMixture(DiscreteMixture):
 
     # ---- what Mixture and DiscreteMixture ask for
 
-    def _check_X(self, X, **how):
-        X = super()._check_X(X, **how)
+    def _check_X(self, X, **options):
+        X = super()._check_X(X, **options)
         least = min(0.0, (X.data if sp.issparse(X) else X).min(initial=0.0))
         if least < 0:
             raise ValueError(
@@ -164,8 +164,8 @@ class MultinomialMixture(DiscreteMixture):
         return start_values.distributions(means, name, shape, type(self).__name__).T
 
     def _score_table(self):
-        some = self.weights_ > 0
-        mean_total = self.weights_[some] @ self.mean_totals_[0, some]
+        present = self.weights_ > 0
+        mean_total = self.weights_[present] @ self.mean_totals_[0, present]
         return ScoreTable(self.means_, inverse_roots(mean_total * self.means_), of_total=True)
 
 

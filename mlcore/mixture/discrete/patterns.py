@@ -147,6 +147,6 @@ def _values(column):
 
 def _searched(column, values):
     """Return indices of a column in `values`, NaN for NaN, and whether any value is not there."""
-    found = np.minimum(np.searchsorted(values, column), len(values) - 1)
+    places = np.minimum(np.searchsorted(values, column), len(values) - 1)
     present = ~np.isnan(column)
-    return np.where(present, found, np.nan), bool((present & (values[found] != column)).any())
+    return np.where(present, places, np.nan), bool((present & (values[places] != column)).any())

@@ -121,10 +121,10 @@ class Loop:
     def log_densities(self, start: np.ndarray) -> np.ndarray:
         """Return log-densities of all rows, which are few, and components: (n_rows, k)."""
         k, (constant, table) = self.k, self._impossible
-        found = self.rows.matrix @ self._table[:, :k] + start
+        densities = self.rows.matrix @ self._table[:, :k] + start
         if table is not None:
-            found[self.rows.matrix @ table[:, :k] + constant[:k] > 0] = -np.inf
-        return found
+            densities[self.rows.matrix @ table[:, :k] + constant[:k] > 0] = -np.inf
+        return densities
 
     def sum_of_table(self) -> float:
         """Return the sum of what `fill` has made."""
@@ -151,10 +151,10 @@ class Loop:
         if self._by_column is None:
             self._make_sums()
         before = self._last_start, self._new
-        found = self._pass(start, row_totals, self._near, self._hard)
-        small = (found[0] < _SMALL * found[0].sum()) & (start > -np.inf)
+        sums = self._pass(start, row_totals, self._near, self._hard)
+        small = (sums[0] < _SMALL * sums[0].sum()) & (start > -np.inf)
         if not small.any() or (self._near is None and self._hard is None):
-            return found
+            return sums
         self._last_start, self._new = before
         for remembered, nothing in ((self._near, np.iinfo(np.uint64).max), (self._hard, -1)):
             if remembered is not None:

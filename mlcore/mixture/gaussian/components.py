@@ -137,8 +137,8 @@ class GaussianComponents(Components):
 
     def ties(self, rows, known=None, share=1.0):
         origin, power = self.scale.origin, self.weight_power
-        found = tied_values(rows.X, rows.weight, origin, power, merged=rows.merged)
-        return found if known is None else with_earlier(found, rows, Ties(*known), share)
+        ties = tied_values(rows.X, rows.weight, origin, power, merged=rows.merged)
+        return ties if known is None else with_earlier(ties, rows, Ties(*known), share)
 
     def spikes(self, ties, parameters, shrunk, mass):
         origin = self.scale.origin

@@ -66,8 +66,8 @@ class IncompleteRows:
         density, labels = np.empty(n, out), np.empty(n, np.intp)
         proba = np.empty((n if with_proba else 0, k), out)
         for rows, X, missing in self._blocks(k):
-            found, r = _responsibilities(X, missing, parameters)
-            density[rows] = np.maximum(found, np.finfo(out).min)
+            log_densities, r = _responsibilities(X, missing, parameters)
+            density[rows] = np.maximum(log_densities, np.finfo(out).min)
             labels[rows] = r.argmax(axis=1)
             if with_proba:
                 proba[rows] = r

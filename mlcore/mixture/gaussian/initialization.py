@@ -86,17 +86,17 @@ def clusterings(X, Z, weight, n_components: int, variances, rng) -> list:
 
     A run that finds the clusters of the run before replaces it, and is the last.
     """
-    found: list = []
-    while len(found) < _CLUSTERINGS:
+    runs: list = []
+    while len(runs) < _CLUSTERINGS:
         # Of the first, two runs: where both clusterings end at one bad optimum, no third follows.
-        n_runs = 1 if found or n_components == 1 else 2
+        n_runs = 1 if runs or n_components == 1 else 2
         labels, places, _ = best_of_k_means(Z, weight, n_components, rng, n_runs)
-        same = bool(found) and _alike(labels, found[-1][0], weight, n_components)
-        found = [*found[: len(found) - same], (labels, X[places])]
+        same = bool(runs) and _alike(labels, runs[-1][0], weight, n_components)
+        runs = [*runs[: len(runs) - same], (labels, X[places])]
         if same or n_components == 1:
             break
         Z = _within_units(X, weight, labels, variances)
-    return found
+    return runs
 
 
 def _alike(labels, others, weight, n_components: int) -> bool:

@@ -104,14 +104,16 @@ def location_and_variances(X: np.ndarray, weight) -> tuple[np.ndarray, np.ndarra
     same = (head == head[0]).all(axis=0)
     pivot = np.where(same, head[0], head.mean(axis=0))
     n, d = X.shape
-    given = np.empty(0) if weight is None else weight
+    weight_or_empty = np.empty(0) if weight is None else weight
     total = float(n) if weight is None else weight.sum()
     sums = np.zeros((2, d))
     step = items_per_call(_OPERATIONS_OF_A_VALUE * d * ROWS) * ROWS
     for lo in range(0, n, step):
         rows = X[lo : lo + step]
         parts = np.zeros((-(-len(rows) // ROWS), 2, d))
-        column_sums(rows, given[lo : lo + step], pivot, parts, effective_threads(rows.size))
+        column_sums(
+            rows, weight_or_empty[lo : lo + step], pivot, parts, effective_threads(rows.size)
+        )
         sums += parts.sum(axis=0)
     first, second = sums
     if np.isnan(first).any() and np.isnan(X).any():
@@ -122,11 +124,11 @@ def location_and_variances(X: np.ndarray, weight) -> tuple[np.ndarray, np.ndarra
 
 def _location_and_variances_of_known(X, weight):
     d = X.shape[1]
-    given = ~np.isnan(X)
-    pivot = X[given.argmax(axis=0), np.arange(d)].astype(np.float64)
+    known = ~np.isnan(X)
+    pivot = X[known.argmax(axis=0), np.arange(d)].astype(np.float64)
     total, first, second = np.zeros(d), np.zeros(d), np.zeros(d)
     for lo in range(0, len(X), _PIECE):
-        present = given[lo : lo + _PIECE]
+        present = known[lo : lo + _PIECE]
         rows = np.where(present, X[lo : lo + _PIECE] - pivot, 0.0)
         w = np.ones(len(rows)) if weight is None else weight[lo : lo + _PIECE]
         total += w @ present

@@ -83,23 +83,23 @@ def tied_values(X: np.ndarray, weight, origin, power: int, *, merged: bool = Fal
     return Ties(rows[first[tied]].astype(np.float64) + 0.0, w[tied] / total)
 
 
-def with_earlier(found: Ties, rows: Rows, known: Ties, share: float) -> Ties:
+def with_earlier(ties: Ties, rows: Rows, known: Ties, share: float) -> Ties:
     """Return the ties of earlier rows, `known`, and of new ones, which are `share` of all.
 
-    `found` are the ties of the new `rows`, which need not be many to add to what was tied before.
+    `ties` are those of the new `rows`, which need not be many to add to what was tied before.
     """
     own = np.zeros(len(known.share))
-    new = np.ones(len(found.share), bool)
+    new = np.ones(len(ties.share), bool)
     for i, value in enumerate(known.value):
         same = np.ones(len(rows.X), bool)
         for j, number in enumerate(value):
             same &= rows.X[:, j] == number
         own[i] = np.count_nonzero(same) if rows.weight is None else rows.weight[same].sum()
-        new &= (found.value != value).any(axis=1)
+        new &= (ties.value != value).any(axis=1)
     shares = share * own / rows.total + (1 - share) * known.share
     return Ties(
-        np.concatenate([known.value, found.value[new]]),
-        np.append(shares, share * found.share[new]),
+        np.concatenate([known.value, ties.value[new]]),
+        np.append(shares, share * ties.share[new]),
     )
 
 

@@ -85,8 +85,8 @@ class Documents:
         """Return a copy with padded rows; documents without mixtures have the weights."""
         words, mixtures = self._room()
         values = tables.own_weights if tables.mixtures is None else tables.mixtures
-        for table, given in ((words, tables.words), (mixtures, values)):
-            table[:, : self.k] = given[..., : self.k]
+        for table, source in ((words, tables.words), (mixtures, values)):
+            table[:, : self.k] = source[..., : self.k]
             table[:, self.k :] = 0
         return AspectTables(None, words, mixtures, self.shares)
 
