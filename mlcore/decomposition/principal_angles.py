@@ -89,8 +89,8 @@ def principal_angles(A: Any, B: Any) -> PrincipalAngles:
             angles, cosines, vectors_b, vectors_a = _angles(basis_b, basis_a)
         else:
             angles, cosines, vectors_a, vectors_b = _angles(basis_a, basis_b)
-    found = angles, cosines, vectors_a, vectors_b
-    return PrincipalAngles(*(part.astype(dtype, copy=False) for part in found))
+    parts = angles, cosines, vectors_a, vectors_b
+    return PrincipalAngles(*(part.astype(dtype, copy=False) for part in parts))
 
 
 def independent_columns(A: np.ndarray, tol: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

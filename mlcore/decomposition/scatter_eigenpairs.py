@@ -154,10 +154,10 @@ def scatter_eigenpairs(S: np.ndarray, k: int, every: bool, dtype: Any) -> Scatte
     else:  # constant features have no part in the leading eigenvectors
         S = S.take(features, axis=0).take(features, axis=1)  # a third of the time of S[ix_]
     count = len(S) if every or 2 * k >= len(S) else k + 1
-    found = _by_lanczos(S, k, dtype) if count == k + 1 else None
-    if found is None:
-        found = _in_type(S, count, dtype)
-    return ScatterEigenpairs(S, features, d, k, _TAIL[np.dtype(dtype).itemsize], **found)
+    pairs = _by_lanczos(S, k, dtype) if count == k + 1 else None
+    if pairs is None:
+        pairs = _in_type(S, count, dtype)
+    return ScatterEigenpairs(S, features, d, k, _TAIL[np.dtype(dtype).itemsize], **pairs)
 
 
 @single_threaded_blas()
@@ -166,10 +166,10 @@ def _by_lanczos(S, k, dtype):
     size = S.diagonal().max(initial=0.0)
     exponent = 0 if _SQUARED[0] < size < _SQUARED[1] else int(np.frexp(size)[1])
     S = np.ldexp(S, -exponent) if exponent else S
-    found = largest_by_lanczos(S, k + 1, _ROUNDING * float(np.finfo(dtype).eps))
-    if found is None or not is_complete(S, found[0][:k], found[1][:, :k], found[0][k]):
+    pairs = largest_by_lanczos(S, k + 1, _ROUNDING * float(np.finfo(dtype).eps))
+    if pairs is None or not is_complete(S, pairs[0][:k], pairs[1][:, :k], pairs[0][k]):
         return None
-    return {"values": np.ldexp(found[0], exponent), "vectors": found[1], "complete": True}
+    return {"values": np.ldexp(pairs[0], exponent), "vectors": pairs[1], "complete": True}
 
 
 def _in_type(S, count, dtype):
@@ -178,9 +178,9 @@ def _in_type(S, count, dtype):
         return _eigenpairs(S, count)
     # Weights may be beyond the range of float32.
     exponent = max(int(np.frexp(S.diagonal().max(initial=0.0))[1]), -1000)
-    found = _eigenpairs((S * np.ldexp(1.0, -exponent)).astype(dtype), count)
-    found["values"] = np.ldexp(found["values"], exponent)
-    return found
+    pairs = _eigenpairs((S * np.ldexp(1.0, -exponent)).astype(dtype), count)
+    pairs["values"] = np.ldexp(pairs["values"], exponent)
+    return pairs
 
 
 def _eigenpairs(S, count):

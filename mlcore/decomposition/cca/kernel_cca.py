@@ -250,9 +250,9 @@ class KernelCCA(Transformer, KernelModel):
         mean_coef /= mean_coef.sum()
         # Linear functions of dense samples have exact intercepts.
         names = ("x_dual_coef_", "x_intercept_"), ("y_dual_coef_", "y_intercept_")
-        for kernel, given, (coef, intercept) in zip(kernels, samples, names, strict=True):
-            if is_linear(kernel, given):
-                mean, U = mean_and_directions(given, mean_coef, state[coef])
+        for kernel, rows, (coef, intercept) in zip(kernels, samples, names, strict=True):
+            if is_linear(kernel, rows):
+                mean, U = mean_and_directions(rows, mean_coef, state[coef])
                 state[intercept] = -(mean @ U)
         self._set_fitted(
             X,

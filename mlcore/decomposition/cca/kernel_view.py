@@ -34,8 +34,8 @@ class KernelView:
         cls, samples: Any, kernel: Kernel, gamma: str | float, w: np.ndarray, **units: Any
     ) -> tuple[Self, float]:
         """Return the view of samples of positive weight w, and the number that `gamma` means."""
-        given = isinstance(gamma, str) and (kernel.precomputed or not of_numbers(samples))
-        gamma = 0.0 if given else resolve_gamma(gamma, samples, w)
+        unused = isinstance(gamma, str) and (kernel.precomputed or not of_numbers(samples))
+        gamma = 0.0 if unused else resolve_gamma(gamma, samples, w)
         kernel = kernel.with_gamma(gamma)
         rows = kernel.rows(without_mean(samples, kernel, w / w.sum()), double=True)
         return cls(rows, w, eps=float(np.finfo(precision(samples)).eps), **units), gamma

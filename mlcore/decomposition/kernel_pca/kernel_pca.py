@@ -311,7 +311,7 @@ def warn_if_indefinite(
 
 @single_threaded_blas()
 def components(
-    found: Eigenpairs, S: CenteredGram, positive: bool, solver: str, power: int, definite: bool
+    pairs: Eigenpairs, S: CenteredGram, positive: bool, solver: str, power: int, definite: bool
 ) -> dict[str, Any]:
     """Return the attributes of the components and their evidence.
 
@@ -319,23 +319,23 @@ def components(
     `definite`: the kernel is positive semi-definite.
     """
     # Eigenpairs, those that are rounding set to 0, and the coefficients of the scores.
-    rounding = S.rounding(found.values[0])
-    values = np.where(found.values > rounding, found.values, 0.0)
+    rounding = S.rounding(pairs.values[0])
+    values = np.where(pairs.values > rounding, pairs.values, 0.0)
     k = np.count_nonzero(values) if positive else len(values)
-    following = np.append(found.values, found.next_value)[k]
-    raw, values, Q = found.values[:k], values[:k], found.vectors[:, :k]
+    following = np.append(pairs.values, pairs.next_value)[k]
+    raw, values, Q = pairs.values[:k], values[:k], pairs.vectors[:, :k]
     Q = Q * signs(Q / S.s[:, None])  # of the scores: those of copies are equal
     coef = S.coefficients(Q, values)
     largest, last = float(values.max(initial=0.0)) or 1.0, float(values[-1]) if k else 0.0
     # How near they are to the true ones, and whether none larger was missed.
-    residuals = found.residuals[:k]
+    residuals = pairs.residuals[:k]
     if solver == "lapack" or not definite:  # these are not relative to the largest eigenvalue
         residuals = np.linalg.norm(S @ Q - Q * raw, axis=0) / largest
-    next_residual = found.next_residual if k == len(found.values) else 0.0
+    next_residual = pairs.next_residual if k == len(pairs.values) else 0.0
     if not definite:  # relative to the largest by modulus, which may be that of a negative one
         next_residual *= S.size / largest
     complete = solver == "lapack" and (
-        len(found.values) == S.n
+        len(pairs.values) == S.n
         or k == 0
         or (last - following > 2 * rounding and is_complete(S.dense(), raw, Q, following))
     )
@@ -357,5 +357,5 @@ def components(
         "condition_": largest / last if last > 0 else np.inf,
         "complete_": complete,
         "solver_": solver,
-        "converged_": found.converged,
+        "converged_": pairs.converged,
     }

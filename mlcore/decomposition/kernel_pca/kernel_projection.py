@@ -164,8 +164,8 @@ class KernelProjection(Transformer, KernelModel):
         used = kept_samples(samples, kept, self._precomputed)
         # The kernel with the width that is asked for.
         kernel, gamma = settings.kernel, settings.gamma
-        given = isinstance(gamma, str) and (self._precomputed or not of_numbers(used))
-        gamma = 0.0 if given else resolve_gamma(gamma, used, w)
+        unused = isinstance(gamma, str) and (self._precomputed or not of_numbers(used))
+        gamma = 0.0 if unused else resolve_gamma(gamma, used, w)
         origin = mean_if_free(used, kernel, w)
         # The components, as functions of all samples or of some.
         data = KernelData(used, w, power, kernel.with_gamma(gamma), origin)

@@ -325,5 +325,5 @@ def _rounding(span, A, w, squares):
     higher = error * norm
     if higher >= 1:
         return np.inf
-    found = error * coefficients / (1 - higher) + 2 * error * np.sqrt(total * coefficients)
-    return found + total * error * (1 + higher) + (len(w) + _FEW) * _EPS * squares
+    bound = error * coefficients / (1 - higher) + 2 * error * np.sqrt(total * coefficients)
+    return bound + total * error * (1 + higher) + (len(w) + _FEW) * _EPS * squares
