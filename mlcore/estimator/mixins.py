@@ -53,11 +53,11 @@ class Classifier:
     def _accuracy(self, predicted: np.ndarray, y: Any, sample_weight: Any) -> float:
         """Return the accuracy of predictions."""
         classes, codes = as_labels(y, len(predicted), owner=type(self).__name__)
-        given, known = label_type(classes), label_type(predicted)
-        if given != known:
+        y_type, fit_type = label_type(classes), label_type(predicted)
+        if y_type != fit_type:
             raise TypeError(
-                f"{type(self).__name__}: y has labels of type {given}, such as "
-                f"{classes.tolist()[0]!r}, but those of the fit are of type {known}, such as "
+                f"{type(self).__name__}: y has labels of type {y_type}, such as "
+                f"{classes.tolist()[0]!r}, but those of the fit are of type {fit_type}, such as "
                 f"{predicted.tolist()[0]!r}: none could be equal."
             )
         weights = as_weights(sample_weight, len(predicted))

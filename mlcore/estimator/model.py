@@ -120,13 +120,13 @@ class Model:
         params : dict
             Values by name.
         """
-        found = {}
+        params = {}
         for name in self._defaults():
             value = getattr(self, name)
             if deep and hasattr(value, "get_params") and not isinstance(value, type):
-                found.update((f"{name}__{inner}", v) for inner, v in value.get_params().items())
-            found[name] = value
-        return found
+                params.update((f"{name}__{inner}", v) for inner, v in value.get_params().items())
+            params[name] = value
+        return params
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name, a__b for parameter b of model a; on error, set none.
@@ -238,10 +238,10 @@ class Model:
         names = None if type(X) is np.ndarray else column_names(X)
         if not reset:
             check_column_names(names, getattr(self, "feature_names_in_", None), owner)
-        how = {"accept_sparse": accept_sparse, "like": like, "min_samples": min_samples}
+        options = {"accept_sparse": accept_sparse, "like": like, "min_samples": min_samples}
         if not check_finite:
-            how["check_finite"] = False
-        checked = self._as_samples(X, owner=owner, **how)
+            options["check_finite"] = False
+        checked = self._as_samples(X, owner=owner, **options)
         if not reset and checked.shape[1] != self.n_features_in_:
             raise ValueError(
                 f"X has {checked.shape[1]} features, but {owner} is expecting "
@@ -249,10 +249,10 @@ class Model:
             )
         return checked
 
-    def _as_samples(self, X, **how):
+    def _as_samples(self, X, **options):
         if sp.issparse(X):  # callers look for NaN in dense input only
-            how.pop("check_finite", None)
-        return as_samples(X, **how)
+            options.pop("check_finite", None)
+        return as_samples(X, **options)
 
     def _from_older_state(self, state: dict[str, Any]) -> dict[str, Any]:
         """Return the parameters and attributes of a pickle or file as this version has them.
@@ -397,8 +397,8 @@ def _request_method(kind, method, names):
                 f"{', '.join(taken) or 'no metadata'}."
             )
         asked = dict(getattr(self, "_requests", {}))
-        given = {name: alias for name, alias in aliases.items() if alias != _UNCHANGED}
-        self._requests = {**asked, method: {**asked.get(method, {}), **given}}
+        changed = {name: alias for name, alias in aliases.items() if alias != _UNCHANGED}
+        self._requests = {**asked, method: {**asked.get(method, {}), **changed}}
         return self
 
     lines = "\n".join(f"        {name} : bool, str or None" for name in names)

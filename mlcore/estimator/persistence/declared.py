@@ -224,10 +224,10 @@ def _sized(length, size, dimensions, place, item):
         ((sign, term),) = unknown
         if term.endswith("'"):
             raise _Unknown
-        found = expected - length if sign == "-" else length - expected
-        if found < (not size.endswith("?")):
+        dimension = expected - length if sign == "-" else length - expected
+        if dimension < (not size.endswith("?")):
             raise ValueError(f"{place} has {length}, too few for {name}.")
-        return dimensions | {term: found}
+        return dimensions | {term: dimension}
     if length != expected:
         raise ValueError(f"{place} has {length} where there must be {expected} ({name}).")
     return dimensions
