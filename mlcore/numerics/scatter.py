@@ -106,8 +106,8 @@ def scatter_of(
     d = X.shape[1]
     require_memory(d, d, 16, what="the scatter matrix", instead="use fewer features")
     with np.errstate(all="ignore"):
-        found = _sparse_sums(X, weight, origin, power) if sp.issparse(X) else None
-        return _sums((X,), weight, None, 1, origin, power, owner)[0] if found is None else found
+        sums = _sparse_sums(X, weight, origin, power) if sp.issparse(X) else None
+        return _sums((X,), weight, None, 1, origin, power, owner)[0] if sums is None else sums
 
 
 def scatter_side_by_side(
@@ -182,8 +182,8 @@ def powers_of_two(X: Any, origin: np.ndarray) -> np.ndarray:
 def larger_powers(power: np.ndarray, X: Any, origin: np.ndarray) -> np.ndarray:
     """Return powers (d,), raised to `powers_of_two` of columns whose squares they let overflow."""
     largest = _largest(X, origin)
-    found = np.frexp(largest)[1]
-    return np.where((largest > 0) & (found > power + _NEAR), found, power)
+    powers = np.frexp(largest)[1]
+    return np.where((largest > 0) & (powers > power + _NEAR), powers, power)
 
 
 def _largest(X, origin):

@@ -64,12 +64,12 @@ def eigenpairs(
     values, vectors = np.empty(n, A.dtype), np.empty((few, n), A.dtype)
     support, work = np.empty(2 * few, np.intc), np.empty(length, A.dtype)
     arrays = A, values, vectors, support, work, np.empty(indices, np.intc)
-    info, found = stoppable(lambda: _ext.eigenpairs(*arrays)) if n > _SHORT else _short(arrays)
+    info, n_pairs = stoppable(lambda: _ext.eigenpairs(*arrays)) if n > _SHORT else _short(arrays)
     if info != 0:
         raise linalg.LinAlgError(f"LAPACK found no eigenvectors: info={info}.")
     if few == 0:
         return values, A.T
-    return values[:found], _orthonormalised(vectors[:found]).T
+    return values[:n_pairs], _orthonormalised(vectors[:n_pairs]).T
 
 
 @single_threaded_blas()
