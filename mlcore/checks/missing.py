@@ -27,13 +27,13 @@ def keep_missing(X: Any, check: Callable[..., Any]) -> Any:
 
     None, NA and NaT among objects are NaN. `check` also takes `table`, the X that was given.
     """
-    given = X
+    original = X
     if sp.issparse(X) and X.format in ("dok", "lil"):  # whose data are no array of numbers
         X = X.tocoo()
     hidden, missing = _without_missing(X)
     if missing is None:
         return check(hidden)
-    checked = check(hidden, table=given)
+    checked = check(hidden, table=original)
     if sp.issparse(checked):  # the marks have the same structure, in the same order
         marks = as_samples(missing, accept_sparse=True).data > 0
         data = np.where(marks, np.nan, checked.data)

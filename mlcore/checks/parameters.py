@@ -167,7 +167,7 @@ def refuse(name: str, value: Any, allowed: str) -> NoReturn:
     _refuse(ValueError, "", name, value, allowed)
 
 
-def _refuse(error, owner, name, value, allowed, found=""):
+def _refuse(error, owner, name, value, allowed, note=""):
     """Raise `error`; a TypeError for a value that is no number names its type."""
     try:
         shown = repr(value)
@@ -180,9 +180,9 @@ def _refuse(error, owner, name, value, allowed, found=""):
     if error is TypeError and not (
         isinstance(value, numbers.Number) and not isinstance(value, complex)
     ):
-        found = f"is of type {type(value).__name__}"
+        note = f"is of type {type(value).__name__}"
     prefix = f"{owner}: " if owner else ""
-    raise error(f"{prefix}{name}={shown} {found and found + ', but '}must be {allowed}.") from None
+    raise error(f"{prefix}{name}={shown} {note and note + ', but '}must be {allowed}.") from None
 
 
 def _is_whole(value):

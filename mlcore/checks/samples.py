@@ -37,13 +37,13 @@ def as_samples(
         X = as_canonical_csr(X, name, owner, dtype, check_finite)
         _require_shape(X.shape, name, owner, min_samples)
         return X
-    given, original = X, real_array(X, name)
+    argument, original = X, real_array(X, name)
     _require_matrix(original, name, owner, X)
     _require_shape(original.shape, name, owner, min_samples)
     X = as_floats(original, float_type(original.dtype) if dtype is None else dtype)
     if check_finite:
         before = None if X is original else original
-        require_finite(X, name, owner, before, given if table is None else table)
+        require_finite(X, name, owner, before, argument if table is None else table)
     return X
 
 
@@ -59,12 +59,12 @@ def _precision(like):
     return np.dtype(like)
 
 
-def _require_matrix(array, name, owner, given):
+def _require_matrix(array, name, owner, argument):
     if array.ndim == 2:
         return
-    if array.ndim == 1 and hasattr(given, "to_frame"):
+    if array.ndim == 1 and hasattr(argument, "to_frame"):
         raise ValueError(
-            f"{name}: expected 2D array, got a {type(given).__name__} of shape {array.shape} "
+            f"{name}: expected 2D array, got a {type(argument).__name__} of shape {array.shape} "
             f"instead. Reshape your data with {name}.to_frame() for one feature; one sample is a "
             "frame of one row."
         )

@@ -193,14 +193,14 @@ def declared_classes(
 
     `known` are those of earlier calls of `partial_fit`, for the message.
     """
-    found, codes = as_labels(classes, len(classes), owner=owner, name="classes")
-    if len(found) < len(codes):
-        twice = found[np.bincount(codes).argmax()]
-        message = f"{owner}: classes={found[codes].tolist()} "
+    labels, codes = as_labels(classes, len(classes), owner=owner, name="classes")
+    if len(labels) < len(codes):
+        twice = labels[np.bincount(codes).argmax()]
+        message = f"{owner}: classes={labels[codes].tolist()} "
         if known is not None:
             message += f"is not the same as on last call to partial_fit, {known.tolist()}, and "
         raise ValueError(f"{message}holds the label {twice!s} more than once.")
-    return found
+    return labels
 
 
 def require_discrete(labels: np.ndarray, name: str = "y") -> None:
