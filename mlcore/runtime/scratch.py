@@ -72,8 +72,8 @@ def _taken(free, size):
             break
     candidates.sort(key=len)
     fits = (k for k, buffer in enumerate(candidates) if size <= len(buffer) <= _SLACK * size)
-    found = next(fits, None)
-    buffer = None if found is None else candidates.pop(found)
+    place = next(fits, None)
+    buffer = None if place is None else candidates.pop(place)
     free.extend(candidates)
     return buffer
 

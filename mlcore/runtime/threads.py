@@ -56,8 +56,8 @@ class _Library(NamedTuple):
 @cache
 def _blas() -> list[_Library]:
     """Return the loaded BLAS libraries, cached, as finding them takes milliseconds."""
-    found = ThreadpoolController().lib_controllers
-    return [_functions(library) for library in found if library.user_api == "blas"]
+    libraries = ThreadpoolController().lib_controllers
+    return [_functions(library) for library in libraries if library.user_api == "blas"]
 
 
 def _functions(library):
@@ -81,8 +81,8 @@ class _SingleThreadedBLAS:
         with _lock:
             if _users == 0:
                 # Most often there is nothing to do, and asking is quicker than setting.
-                found = [(library.limit, library.n_threads()) for library in _blas()]
-                _limits = [(limit, before) for limit, before in found if before != 1]
+                limits = [(library.limit, library.n_threads()) for library in _blas()]
+                _limits = [(limit, before) for limit, before in limits if before != 1]
                 for limit, _ in _limits:
                     limit(1)
             _users += 1
