@@ -61,14 +61,14 @@ def decision_regions(
     >>> len(picture.artists_["support_vectors"].get_offsets())
     2
     """
-    given, X = X, plane_samples(X)
+    original, X = X, plane_samples(X)
     classes, codes = as_labels(y, len(X))
     resolution = as_integer(resolution, "resolution", at_least=2)
     low, high = X.min(axis=0), X.max(axis=0)
     edge = 0.08 * np.where(high > low, high - low, 1.0)
     xs, ys = np.linspace(low - edge, high + edge, resolution).T
     points = np.stack(np.meshgrid(xs, ys), axis=-1).reshape(-1, 2).astype(X.dtype)
-    named = asked(model.predict, points, given)
+    named = asked(model.predict, points, original)
     # Regions of the classes, and the boundary of two.
     known = np.unique(np.concatenate([np.asarray(getattr(model, "classes_", classes)), classes]))
     figure, ax = new_axes(ax)
@@ -90,7 +90,7 @@ def decision_regions(
     }
     support = getattr(model, "support_vectors_", None)
     if len(known) == 2 and hasattr(model, "decision_function"):
-        values = asked(model.decision_function, points, given).reshape(resolution, resolution)
+        values = asked(model.decision_function, points, original).reshape(resolution, resolution)
         levels = [0.0] if support is None else [-1.0, 0.0, 1.0]
         styles = ["-"] if support is None else ["--", "-", "--"]
         artists["boundary"] = ax.contour(
@@ -110,9 +110,9 @@ def decision_regions(
         for code, name in enumerate(classes)
     ]
     if support is not None:
-        margins = _margins(model, given, X, y, codes, classes)
+        margins = _margins(model, original, X, y, codes, classes)
         artists |= _marks(ax, _dense(support), X, margins, getattr(model, "tol", 0))
-    names = feature_names(model, 2, given)
+    names = feature_names(model, 2, original)
     ax.set(xlim=xs[[0, -1]], ylim=ys[[0, -1]], xlabel=names[0], ylabel=names[1])
     legend_beside(ax)
     return Picture(figure, ax, artists)
@@ -148,10 +148,10 @@ def _dense(rows):
     return rows.toarray() if hasattr(rows, "toarray") else np.asarray(rows)
 
 
-def _margins(model, given, X, y, codes, classes):
+def _margins(model, original, X, y, codes, classes):
     """Return y f(x) of the samples, None where the model does not tell."""
     if hasattr(model, "functional_margins"):
-        return asked(lambda points: model.functional_margins(points, y), X, given)
+        return asked(lambda points: model.functional_margins(points, y), X, original)
     if len(classes) == 2 and len(getattr(model, "classes_", ())) == 2:
-        return (2 * codes - 1) * asked(model.decision_function, X, given)
+        return (2 * codes - 1) * asked(model.decision_function, X, original)
     return None

@@ -51,7 +51,7 @@ def mixture_ellipses(model: Any, X: Any, *, n_std: int = 2, ax: Any = None) -> P
     >>> len(picture.artists_["ellipses"])
     4
     """
-    given, X = X, plane_samples(X)
+    original, X = X, plane_samples(X)
     n_std = as_integer(n_std, "n_std", at_least=1)
     if not hasattr(model, "covariances_"):
         refuse("model", model, "a fitted GaussianMixture")
@@ -62,7 +62,7 @@ def mixture_ellipses(model: Any, X: Any, *, n_std: int = 2, ax: Any = None) -> P
 
     means = np.asarray(model.means_)
     shades = np.array([to_rgb(color(k)) for k in range(len(means))])
-    probabilities = asked(model.predict_proba, X, given)
+    probabilities = asked(model.predict_proba, X, original)
     samples = ax.scatter(*X.T, s=14, c=np.clip(probabilities @ shades, 0, 1))
     ellipses = []
     for k, (mean, covariance) in enumerate(zip(means, _covariances(model), strict=True)):
@@ -74,7 +74,7 @@ def mixture_ellipses(model: Any, X: Any, *, n_std: int = 2, ax: Any = None) -> P
             line.set_edgecolor(color(k))
             ellipses.append(ax.add_patch(line))
     marks = ax.scatter(*means.T, s=60, marker="+", color="black", linewidths=1.2)
-    names = feature_names(model, 2, given)
+    names = feature_names(model, 2, original)
     ax.set(xlabel=names[0], ylabel=names[1])
     ax.autoscale_view()
     return Picture(figure, ax, {"samples": samples, "ellipses": ellipses, "means": marks})
