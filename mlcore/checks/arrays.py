@@ -22,6 +22,7 @@ def plain_array(values: Any, name: str) -> np.ndarray:
 
     TypeError for what is no array, sparse too; ValueError for ragged nesting and masked values.
     """
+    # Containers that NumPy would take, but not as a dense array of the values.
     if sp.issparse(values):
         raise TypeError(f"{name} is sparse ({type(values).__name__}), but must be a dense array.")
     if not isinstance(values, np.ndarray) and hasattr(values, "__array_namespace__"):
@@ -34,6 +35,7 @@ def plain_array(values: Any, name: str) -> np.ndarray:
             f"{name} has {np.ma.count_masked(values)} masked values, which count as missing: "
             "fill or drop them first (NaN is not accepted either)."
         )
+    # The array; tables of mixed types are put together column by column.
     try:
         array = np.asarray(values) if not _converts_badly(values) else _by_columns(values)
     except ValueError as error:
@@ -46,6 +48,7 @@ def plain_array(values: Any, name: str) -> np.ndarray:
         if columns_of(values) is None:
             raise
         array = _by_columns(values)
+    # NumPy wraps any single object in an array of no dimensions.
     if array.ndim == 0 and array.dtype.kind in "OUST":
         raise TypeError(
             f"{name} is of type {_type_name(values)}, but must be an array, "

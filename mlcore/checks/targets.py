@@ -52,10 +52,12 @@ def as_labels(
     `min_classes` classes.
     """
     _require_given(y, owner, name)
+    # A vector of labels, with strings only where the user gave strings.
     labels = plain_array(y, name)
     if labels.dtype.kind in "US" and not hasattr(y, "dtype"):
         labels = _unmixed(y, labels, name)  # NumPy has turned the number in [1, "a"] into a string
     labels = _vector(labels, n_samples, name)
+    # Refuse types that are no labels, mixtures of types, and missing values.
     kind = labels.dtype.kind
     if kind == "c":
         raise ValueError(f"Complex data not supported\n{name} is of type {labels.dtype}.")
@@ -69,6 +71,7 @@ def as_labels(
         require_discrete(labels, name)
     elif kind in "mM" and np.isnat(labels).any():
         raise ValueError(f"Input {name} contains NaN (as NaT): every label must be given.")
+    # Sort the classes, and count them.
     try:
         classes, codes = _coded_integers(labels) or np.unique(labels, return_inverse=True)
     except TypeError:
@@ -91,6 +94,7 @@ def as_weights(sample_weight: Any, n_samples: int) -> np.ndarray:
     """
     if sample_weight is None:
         return np.ones(n_samples)
+    # One weight per sample; a scalar stands for all.
     weights = real_array(sample_weight, "sample_weight")
     if weights.ndim == 0:
         weights = np.full(n_samples, weights)
@@ -101,6 +105,7 @@ def as_weights(sample_weight: Any, n_samples: int) -> np.ndarray:
         )
     if len(weights) != n_samples:
         raise ValueError(f"sample_weight.shape == {weights.shape}, expected ({n_samples},)!")
+    # The sum is finite only if every weight is.
     weights = as_floats(weights, np.float64)
     with np.errstate(all="ignore"):
         total = weights.sum()
@@ -109,6 +114,7 @@ def as_weights(sample_weight: Any, n_samples: int) -> np.ndarray:
             raise ValueError("sample_weight is too large: its sum overflows float64.")
         what = "NaN" if np.isnan(weights).any() else "infinity"
         raise ValueError(f"Input sample_weight contains {what}, but weights must be finite.")
+    # Fits divide by the sum, so that some weight must be positive.
     if n_samples and weights.min() < 0:
         raise ValueError(
             f"Negative values in data passed to `sample_weight` (least: {weights.min():g}); "
