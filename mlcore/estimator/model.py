@@ -388,6 +388,7 @@ def _metadata_of(kind, method):
 def _request_method(kind, method, names):
     """Return ``set_{method}_request`` of a class, whose method takes metadata of these names."""
 
+    # The method itself, which keeps the requests of earlier calls.
     def request(self, **aliases):
         taken = _metadata_of(type(self), method)  # a subclass may take less
         unknown = sorted(set(aliases) - set(taken))
@@ -401,6 +402,7 @@ def _request_method(kind, method, names):
         self._requests = {**asked, method: {**asked.get(method, {}), **changed}}
         return self
 
+    # Its name and docstring, as if it were written in the class.
     lines = "\n".join(f"        {name} : bool, str or None" for name in names)
     request.__name__ = f"set_{method}_request"
     request.__qualname__ = f"{kind.__qualname__}.{request.__name__}"
@@ -417,6 +419,7 @@ def _request_method(kind, method, names):
         self
             This model.
         """
+    # scikit-learn and editors read the signature for the metadata that can be asked for.
     only, keyword = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
     request.__signature__ = inspect.Signature(
         [

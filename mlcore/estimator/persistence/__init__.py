@@ -230,10 +230,12 @@ class _Reader:
         self._arrays = arrays
 
     def value(self, node):
+        # JSON's own strings, numbers, booleans and null stand for themselves.
         if not isinstance(node, dict):
             if isinstance(node, list):
                 raise TypeError("a bare list")
             return node
+        # Models, arrays and numbers.
         kind = node["type"]
         if kind == "model":
             return self._model(node)
@@ -243,6 +245,7 @@ class _Reader:
             return self._arrays[node["name"]][()]
         if kind == "int":
             return int(node["hex"], 16)
+        # Containers, whose items are nodes again.
         if kind == "objects":
             items = np.empty(len(node["items"]), dtype=object)
             items[:] = [self.value(item) for item in node["items"]]
@@ -253,6 +256,7 @@ class _Reader:
             return tuple(self.value(item) for item in node["items"])
         if kind == "dict":
             return {self.value(key): self.value(item) for key, item in node["items"]}
+        # Objects of registered classes, encoded samples and sparse matrices.
         if kind == "object":
             return self._object(node)
         if kind == "samples":
