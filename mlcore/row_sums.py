@@ -205,8 +205,7 @@ class RowSums(metaclass=ABCMeta):  # not ABC: its slots would be another layout 
 class OnePass(RowSums):
     """Base of models whose `update` is the whole fit: sums over all rows.
 
-    `begin` sets what the sums refer to, for which any rows will do. `fit` and `update` keep the
-    sums in `_sums_`, to which `partial_fit` adds those of later rows.
+    `begin` takes any rows; `_sums_` has the sums, to which `partial_fit` adds those of later rows.
     """
 
     start_rows = "block"
