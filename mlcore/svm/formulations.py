@@ -26,8 +26,7 @@ _NO_MARGIN = 1e-13  # times the largest gradient, as in pairs.pyx
 class Formulation:
     """A primal problem, its dual, and the decision function of a dual solution.
 
-    `hard`: no margin error is allowed. `nu`, else None, is of classifiers whose dual fixes the sum
-    of each class's multipliers. `free_intercept`: the multipliers add up to 0.
+    `hard`: no margin errors. `nu`, else None: the dual fixes the sum of each class's multipliers.
     """
 
     nu: float | None
@@ -78,11 +77,7 @@ class Formulation:
         return 1.0, multiplier_values(solution)
 
     def attributes(self, multipliers: np.ndarray, norms: np.ndarray) -> dict[str, Any]:
-        """Return further fitted attributes.
-
-        `multipliers` are (n_problems, n_equalities), `norms` (n_problems,) the |w| of each
-        function.
-        """
+        """Return further fitted attributes; `norms` (n_problems,) are the |w| of each function."""
         return {}
 
     def warn_if_constant(self, length: float, gap: float) -> None:
@@ -107,8 +102,7 @@ class Classification(Formulation):
 
     Primal: min over w, b of 1/2 |w|² + sum_i C_i max(0, 1 - y_i f(x_i)).
     Dual: max over 0 <= a_i <= C_i with sum_i y_i a_i = 0 of sum_i a_i - 1/2 |sum_i y_i a_i x_i|²,
-    where b_i = y_i a_i. References: C. Cortes, V. Vapnik, *Support-vector networks*, Machine
-    Learning 20, 1995, equations 22 to 27.
+    where b_i = y_i a_i (Cortes and Vapnik 1995, equations 22 to 27).
     """
 
     C: float
@@ -139,8 +133,7 @@ class NuClassification(Formulation):
     Primal: min over w, b, rho >= 0 of 1/2 |w|² - N rho + sum_i c_i max(0, rho - y_i f(x_i)), with
     N = nu sum_i c_i.
     Dual: min over 0 <= a_i <= c_i of 1/2 |sum_i y_i a_i x_i|², the a_i of each class adding up to
-    N / 2. Its function is divided by rho. Reference: B. Schölkopf, A. Smola, R. Williamson,
-    P. Bartlett, *New support vector algorithms*, Neural Computation 12, 2000, section 4.
+    N / 2. Its function is divided by rho (Schölkopf et al. 2000, section 4).
     """
 
     nu: float
@@ -238,9 +231,8 @@ class Regression(Formulation):
     """Regression with a tube of given width.
 
     Primal: min over w, b of 1/2 |w|² + sum_i C_i max(0, |y_i - f(x_i)| - epsilon).
-    Dual: min over |b_i| <= C_i with sum_i b_i = 0 of
-    1/2 |sum_i b_i x_i|² - sum_i y_i b_i + epsilon sum_i |b_i|. Reference: A. Smola, B. Schölkopf,
-    *A tutorial on support vector regression*, Statistics and Computing 14, 2004, equation 10.
+    Dual: min over |b_i| <= C_i with sum_i b_i = 0 of 1/2 |sum_i b_i x_i|² - sum_i y_i b_i +
+    epsilon sum_i |b_i| (Smola and Schölkopf 2004, equation 10).
     """
 
     C: float
@@ -259,8 +251,8 @@ class NuRegression(Formulation):
 
     Primal: min over w, b, epsilon >= 0 of 1/2 |w|² + N epsilon
     + sum_i C_i max(0, |y_i - f(x_i)| - epsilon), with N = nu sum_i C_i.
-    Dual: that of a tube of width 0, b_i = a_i - a'_i with 0 <= a_i, a'_i <= C_i, the a_i and the
-    a'_i each adding up to N / 2. Reference: as `NuClassification`, section 2.
+    Dual: a tube of width 0, b_i = a_i - a'_i with 0 <= a_i, a'_i <= C_i, the a_i and the a'_i each
+    adding up to N / 2 (Schölkopf et al. 2000, section 2).
     """
 
     nu: float
@@ -319,9 +311,8 @@ class OneClass(Formulation):
 
     Primal: min over w, rho of 1/2 |w|² - N rho + sum_i c_i max(0, rho - w.phi(x_i)), with
     N = nu sum_i c_i.
-    Dual: min over 0 <= b_i <= c_i with sum_i b_i = N of 1/2 |sum_i b_i x_i|². Reference:
-    B. Schölkopf, J. Platt, J. Shawe-Taylor, A. Smola, R. Williamson, *Estimating the support of a
-    high-dimensional distribution*, Neural Computation 13, 2001, equations 3 to 11.
+    Dual: min over 0 <= b_i <= c_i with sum_i b_i = N of 1/2 |sum_i b_i x_i|² (Schölkopf et al.
+    2001, equations 3 to 11).
     """
 
     nu: float
@@ -380,10 +371,9 @@ class OneClass(Formulation):
 
 
 def edges(problem: Problem, solution: Solution) -> tuple[float, float]:
-    """Return the least gradient of group 0, and the largest of group 1, of what is at no bound.
+    """Return the least gradient of group 0, and the largest of group 1, among free multipliers.
 
-    A multiplier at its bound is that of a margin error, one in between that of a sample on the
-    margin, up to the violation that the solver left. Infinite where all are at their bounds.
+    Infinite where all are at their bounds, up to the violation that the solver left.
     """
     beta, gradient = solution.beta, solution.gradient
     rounding = ROUNDING * float(np.abs(beta).max(initial=0))

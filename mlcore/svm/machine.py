@@ -158,11 +158,7 @@ class KernelMachine(KernelModel):
     def _solve(
         self, problems: list[Problem], cache: KernelCache, settings: Settings, progress: Progress
     ) -> list[Solution]:
-        """Solve all problems over one cache of kernel rows.
-
-        Problems of few samples are solved to rounding error: a weight of 2 then gives the same
-        digits as a copy.
-        """
+        """Solve all problems over one kernel cache, those of few samples to rounding error."""
         formulation, limited = settings.formulation, settings.max_iter >= 0
         largest = float(np.abs(cache.kernel.diagonal).max()) or 1.0
         factors = formulation.gradient_scale(problems, largest)
@@ -286,11 +282,10 @@ class KernelMachine(KernelModel):
     def _exact_sums(
         self, X: Any, coef: np.ndarray, weight: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, float, float]:
-        """Return sum_j coef[c, j] k(x_i, v_j), (n, c) float64, and what they rest on.
+        """Return sum_j coef[c, j] k(x_i, v_j), (n, c) float64, with shift and errors.
 
-        Samples far from 0 are taken less an origin where that changes intercepts only; those of
-        weight 0 have no part in it. Returned too: the change of the intercepts (c,), the size of
-        the errors in kernel values, and the distance of the origin.
+        Also the change of the intercepts (c,), the size of the errors in kernel values, and the
+        distance of the origin that is subtracted from samples far from 0.
         """
         kernel, origin, expansion = self._fitted_kernel, None, None
         present = slice(None) if weight.all() else np.flatnonzero(weight)

@@ -31,15 +31,9 @@ class SeededTask:
     """A binary problem and the problems of its folds, at one width of the kernel.
 
     `prepare` the first C, then `advance` from each to the next: the problem on all samples is one C
-    ahead of the folds, so that threads work on both. `cache` has all of K; `signs` (n,) is 0 for
-    samples that take no part; `unit_bounds` (1 + n_folds, n) bounds the absolute multipliers at
-    C = 1, of all samples and of each fold, 0 where held out. `max_iter` bounds the pair steps of
-    each problem, -1 for `steps` of each sample, of 1000 at least; more is left to the solver of one
-    problem.
-
-    `index` (m,), or ``...`` for all, are the samples that take part; `beta` and `product`
-    (1 + n_folds, m) the solutions and K beta; `multiplier` (1 + n_folds,) that of the sum: a
-    decision value is the product less this.
+    ahead of the folds, so that threads work on both. `signs` (n,) is 0 for samples that take no
+    part; `unit_bounds` (1 + n_folds, n) are at C = 1; `beta` and `product` (K beta) (1 + n_folds,
+    m).
     """
 
     def __init__(
@@ -202,11 +196,7 @@ class SeededTask:
 def best_multiple(
     beta: np.ndarray, linear: np.ndarray, product: np.ndarray, longest: float
 ) -> float:
-    """Return the s, 1 <= s <= longest, for which s beta has the least objective.
-
-    s beta is a start for a C larger by the factor `longest`: its sum stays zero, and its objective
-    is a parabola in s.
-    """
+    """Return the s, 1 <= s <= longest, that minimises the objective of s beta."""
     curvature = float(beta @ product)
     best = -float(beta @ linear) / curvature if curvature > 0 else longest
     return min(max(best, 1.0), longest)

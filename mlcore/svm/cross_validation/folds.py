@@ -22,10 +22,7 @@ def stratified_folds(
 ) -> np.ndarray:
     """Return the fold (n_samples,) that holds each sample out, with equal parts of each class.
 
-    Without `random_state`, which shuffles the samples of each class among its places, the folds are
-    those of scikit-learn's StratifiedKFold without shuffling: with the samples sorted by class,
-    classes in the order of their first appearance, place r belongs to fold r mod n_folds; the
-    samples of a class fill its places fold by fold.
+    Without `random_state` the folds are those of scikit-learn's StratifiedKFold.
     """
     present, first = np.unique(codes, return_index=True)
     fold = np.empty(len(codes), dtype=np.intp)

@@ -259,8 +259,7 @@ class SVCCV(SupportVectorClassifier):
     ) -> list[tuple[list[Problem], list[Solution] | None]]:
         """Fill `scores` (n_Cs, n_folds); return for each C the tasks on all samples.
 
-        Tasks are solved if all of K fits, else they only have a start. `before` is the result for
-        the previous width.
+        `before` is the result for the previous width. Tasks are solved only if all of K fits.
         """
         found = None
         for C in (min(Cs), max(Cs)):  # few multipliers reach a large C: single precision may do

@@ -22,19 +22,9 @@ UNOPPOSED = 1e100  # decision value where a fold leaves a binary problem only on
 
 @dataclass(frozen=True)
 class LabelledSamples:
-    """Samples of a fit that have weight, in the order of the solver.
+    """Samples of a fit that have weight, sorted by class where tasks or groups need that.
 
-    Attributes
-    ----------
-    X : ndarray or CSR of shape (m, d), or (m, m) for a precomputed kernel
-        Rows with weight; sorted by class where there are several tasks, so that the rows of a
-        task are contiguous, or where the dual has a group for each class.
-    rows : (m,) intp
-        Their places in the X of the fit.
-    classes, codes : sorted labels, and the index of each row's class
-    weight : (m,) float64
-        Sample weights, all positive.
-    class_weight : (n_classes,) float64
+    `rows` (m,) are their places in the X of the fit; `codes` (m,) index the sorted `classes`.
     """
 
     X: Any
@@ -65,8 +55,7 @@ class BinaryTask(NamedTuple):
 def binary_tasks(n_classes: int, multi_class: str) -> list[BinaryTask]:
     """Return the binary problems, in the order of `intercept_`.
 
-    Two classes are always one, positive for the second class; one-vs-one then has (0, 1), (0, 2),
-    ... (1, 2), ..., positive for the first of each pair.
+    Two classes: positive for the second. Pairs (0, 1), (0, 2), ...: positive for the first.
     """
     if n_classes == 2:
         return [BinaryTask(1, 0)]
@@ -99,9 +88,8 @@ def layout_row(own: int, other: int) -> int:
 class SolvedTasks(NamedTuple):
     """Solutions of all binary tasks, over the n samples with weight.
 
-    `dual_coef` is (n_classes - 1, n) in LIBSVM's layout, or (n_tasks, n) for one-vs-rest, 0 for
-    samples that are no support vectors; `intercept`, `norms` (|w|) and `n_iter` are (n_tasks,);
-    `errors` (n,) are the samples with a multiplier at its bound.
+    `dual_coef` is in LIBSVM's layout, or (n_tasks, n) for one-vs-rest; `errors` (n,) are the
+    samples with a multiplier at its bound; `norms` are |w|.
     """
 
     dual_coef: np.ndarray
@@ -124,9 +112,8 @@ def binary_problems(
 ) -> list[Problem]:
     """Return the dual of each binary problem, on all samples or on those of the mask `train`.
 
-    Samples of `held_out` (one mask for each problem) become variables whose box is a point: they
-    cost no iteration, and the solver's gradient holds their decision values. `cost` replaces the
-    formulation's bounds of the multipliers.
+    Samples of `held_out` (a mask per problem) become variables whose box is a point: the solver's
+    gradient then holds their decision values.
     """
     cost = formulation.cost(samples.cost) if cost is None else cost
     problems = []
@@ -207,8 +194,7 @@ def to_layout(
 ) -> np.ndarray:
     """Return `dual_coef`, (n_classes - 1, n) float64, or (n_classes, n) for one-vs-rest.
 
-    `betas` (n_tasks, n) are signed multipliers, zero for samples that take no part; `codes` (n,)
-    the class of each sample.
+    `betas` (n_tasks, n) are signed multipliers, zero for samples that take no part.
     """
     if one_vs_rest(tasks):
         return betas
@@ -246,9 +232,7 @@ def task_weights(
 ) -> np.ndarray:
     """Return the weight vector of each task, (n_tasks, n_features) float64, of a linear kernel.
 
-    `dual_coef` (n_rows, n_SV) has a row for each task; or, with `n_support`, LIBSVM's layout of
-    pairs. `vectors` (n_SV, n_features), an array or CSR, are sorted by class; `n_support`
-    (n_classes,) counts those of each.
+    `dual_coef` has a row for each task; with `n_support` (n_classes,), LIBSVM's layout of pairs.
     """
     vectors = dense_if_full(vectors)
     with single_threaded_blas():
@@ -269,11 +253,9 @@ def task_weights(
 def pair_decisions(
     values: np.ndarray, dual_coef: np.ndarray, n_support: np.ndarray, intercept: np.ndarray
 ) -> np.ndarray:
-    """Return the one-vs-one decision values (n, n_tasks) float64.
+    """Return the one-vs-one decision values (n, n_tasks), by one product for each class.
 
-    One product for each class with its own vectors replaces one for each pair with all vectors.
-    `values` (n, n_SV), float32 or float64, are kernel values against the support vectors, sorted by
-    class, `n_support` (n_classes,) of each; `dual_coef` is (n_classes - 1, n_SV).
+    `values` (n, n_SV) are kernel values against the support vectors, sorted by class.
     """
     decisions = np.empty((len(values), len(intercept)))
     threads = effective_threads(len(values) * dual_coef.size)
@@ -288,10 +270,9 @@ def pair_decisions(
 
 
 def votes(decisions: np.ndarray, n_classes: int, confidence: bool = False) -> np.ndarray:
-    """Return how many one-vs-one tasks each class wins: (n_samples, n_classes) float64.
+    """Return the number of one-vs-one tasks that each class wins: (n_samples, n_classes) float64.
 
-    With `confidence` the sums of the decision values break ties: they are squeezed into
-    (-1/3, 1/3), so that they never outweigh a vote.
+    `confidence` breaks ties by the sums of decision values, squeezed into (-1/3, 1/3).
     """
     count = np.empty((len(decisions), n_classes))
     if len(decisions):
@@ -305,8 +286,7 @@ def winners(
 ) -> np.ndarray:
     """Return the code of the class predicted for each row of decision values (n, n_tasks).
 
-    One-vs-one: most votes, among equals the first class or, with `break_ties`, the largest
-    confidence. One-vs-rest: the largest decision value.
+    One-vs-one: most votes, ties to the first class or, with `break_ties`, the largest confidence.
     """
     if n_classes == 2:
         return (decisions[:, 0] > 0).astype(np.intp)

@@ -44,14 +44,9 @@ def solve_pairs(
 ) -> tuple[SolvedTasks, np.ndarray, np.ndarray] | None:
     """Return the solved tasks of all pairs, held-out decision values if there are folds, and rho.
 
-    `cost` (n,) are finite bounds of the multipliers; with `nu` each class has a given sum of them,
-    and there are no folds; `fold` (n,) holds each sample out, -1 for none; `exact` goes on to
-    rounding error; `steps` is the most pair steps for each sample of a pair, of 200 at least.
-
-    The held-out decision values (n_classes - 1, n), in LIBSVM's layout, are of the pairwise problem
-    solved without the sample's fold. rho (n_pairs,) is half the difference of the multipliers of
-    the sums: with nu, the margin, by which solutions are still to be divided. None is returned
-    instead if K does not fit, is too rough or a problem runs out of steps.
+    Held-out values (n_classes - 1, n) are in LIBSVM's layout; `fold` (n,) is -1 for none. rho
+    (n_pairs,) is the margin with `nu`, by which solutions are still to be divided. None is returned
+    if K does not fit, is too rough or a problem takes more than `steps` for each sample.
     """
     n_classes, n = len(samples.classes), len(cost)
     pairs = np.array([tuple(task) for task in binary_tasks(n_classes, "ovo")], dtype=np.int64)

@@ -30,13 +30,11 @@ class Link(NamedTuple):
 
 
 def fit_link(decisions: np.ndarray, signs: np.ndarray, weight: np.ndarray) -> Link:
-    """Return the link of greatest penalised likelihood.
+    """Return the link of greatest penalised likelihood for held-out `decisions` (n,).
 
-    `decisions` (n,) are of samples that their model was not fitted to; `signs` are +1 or -1; a
-    weight of 2 is a copy. Labels are softened as Platt does (*Probabilistic outputs for support
-    vector machines*, 1999), to (N_+ + 1) / (N_+ + 2) and 1 / (N_- + 2), which keeps the slopes
-    finite where the classes do not overlap. Labels that fall with f get a slope near 0. Without
-    samples the logit is f itself.
+    Labels are softened to (N_+ + 1) / (N_+ + 2) and 1 / (N_- + 2), which keeps slopes finite
+    (Platt, *Probabilistic outputs for support vector machines*, 1999). Without samples the logit is
+    f itself.
     """
     if len(decisions) == 0:  # two classes of one sample each: nothing could be held out
         return Link(0.0, np.ones(4), np.zeros(3))
@@ -65,9 +63,7 @@ def fit_link(decisions: np.ndarray, signs: np.ndarray, weight: np.ndarray) -> Li
 def on_scale_of(values: np.ndarray, others: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """Return `others`, moved to the mean and deviation of `values` if theirs are far from these.
 
-    Two nearly constant functions can rank samples alike and differ a thousandfold in scale, or more
-    in the mean than samples do. Far is more than half a deviation between the weighted means, or
-    more than a factor of two between the deviations. As in _ext/svm/pairs.pyx.
+    Far: half a deviation between means, a factor of 2 between deviations (as _ext/svm/pairs.pyx).
     """
     total = weight.sum()
     means = [float((weight * f).sum() / total) for f in (values, others)]

@@ -44,8 +44,7 @@ STORED = {  # of models that are calibrated, for files: `mlcore.estimator.persis
 def distinct_rows(X: Any, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the first of each distinct (row, label), and the index among these of each row's own.
 
-    Their order depends on the values, not on the order or storage of the rows. Rows are compared by
-    64 bits of a hash. O(n d) time.
+    Rows are compared by a hash of 64 bits; neither their order nor their storage matters.
     """
     codes, hashes = codes.astype(np.int64, copy=False), np.empty(len(codes), dtype=np.uint64)
     for rows in row_blocks(X, 1):
@@ -63,10 +62,8 @@ def distinct_rows(X: Any, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def couple(pairs: np.ndarray, n_classes: int) -> np.ndarray:
     """Return the class probabilities (n, n_classes) that fit the probabilities of pairs best.
 
-    Minimises sum_{i != j} (r_ji p_i - r_ij p_j)² with the p summing to one; `pairs` (n, n_classes
-    (n_classes - 1) / 2) are r_ij, the probability of class i among i and j, for i < j in order.
-    T.-F. Wu, C.-J. Lin, R. C. Weng, *Probability estimates for multi-class classification by
-    pairwise coupling*, JMLR 5, 2004, second approach; its linear system is solved directly.
+    Minimises sum_{i != j} (r_ji p_i - r_ij p_j)², `pairs` (n, n_pairs) being r_ij for i < j. T.-F.
+    Wu, C.-J. Lin, R. C. Weng, JMLR 5, 2004, second approach.
     """
     pairs, p = np.ascontiguousarray(pairs), np.empty((len(pairs), n_classes))
     threads = effective_threads(len(pairs) * n_classes**3)
@@ -80,10 +77,7 @@ def couple(pairs: np.ndarray, n_classes: int) -> np.ndarray:
 def reconciled(p: np.ndarray, winner: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """Return the probabilities nearest to `p` in which the predicted class has the largest.
 
-    Votes of pairs and coupled probabilities can name different classes. Where they do, the
-    predicted class, `winner` (n,), and those above it share their sum equally (the Euclidean
-    projection onto ``p[winner] >= p[j]``), the predicted class with a few units in the last place
-    of `dtype` more. The rows of p (n, n_classes) sum to one.
+    That is the projection onto ``p[winner] >= p[j]``, the winner a few units of `dtype` above.
     """
     p = p.copy()
     _ext.reconcile(p, winner, 8 * float(np.finfo(dtype).eps), effective_threads(p.size))
@@ -108,8 +102,7 @@ def held_out_folds(
 ) -> tuple[np.ndarray, int]:
     """Return the fold in which each sample is held out, and the number of folds.
 
-    Copies are held out together, so that a weight of 2 is a copy here too. The only sample of a
-    class is never held out: its fold is -1.
+    Copies are held out together; the only sample of a class never is: its fold is -1.
     """
     if kernel.precomputed or not of_numbers(samples.X):
         first = copy_of = np.arange(len(samples.codes))
@@ -148,9 +141,7 @@ def calibrated(
 ) -> dict[str, np.ndarray]:
     """Return the attributes of the links, fitted to held-out decision values of each problem.
 
-    The folds share the kernel rows of the fit, by `solve`, and start from its multipliers. A nearly
-    constant function has an arbitrary scale: folds of another scale are put on that of the fit, of
-    these `problems` and `solutions`.
+    Folds share the kernel rows of the fit, start from its multipliers, and take its scale.
     """
     signs = np.stack([task.signs(samples.codes) for task in tasks])
     fold, n_folds = folds

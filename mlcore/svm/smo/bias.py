@@ -22,8 +22,7 @@ def constraint_multipliers(
 ) -> list[tuple[float, float, float]]:
     """Return (low, high, value) of the multiplier of each group that has variables.
 
-    The arrays are (m,); `epsilon` weighs the absolute values, whose kink at 0 is a bound too;
-    `group` is 0 or 1, all 0 by default.
+    The kink at 0 of absolute values, weighed by `epsilon`, counts as a bound too.
     """
     group = np.zeros(len(beta), dtype=np.int8) if group is None else group
     counts = np.bincount(group).tolist()

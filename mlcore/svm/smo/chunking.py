@@ -11,14 +11,9 @@ from mlcore.svm.smo.problem import Problem
 class Chunks:
     """The smaller problems by which a large one is solved, and the kernel rows of each.
 
-    The first chunk is a part of the variables. Each further one has all that are not zero, without
-    which the others need no product, and those that violate the conditions of the chunk before.
-    Only its own rows are fetched while it is solved, over its own samples. `index` (m,) is the
-    sample of each variable, `members` the variables of each group; `cache` is of all samples.
-
-    V. Vapnik, *Estimation of Dependences Based on Empirical Data*, addendum, Springer 1982.
-    E. Osuna, R. Freund, F. Girosi, *An improved training algorithm for support vector machines*,
-    NNSP 1997.
+    Each chunk has the variables that are not zero, and those that violate the conditions of the
+    chunk before (Vapnik 1982; Osuna, Freund and Girosi, NNSP 1997). `index` (m,) is the sample of
+    each variable; `cache` is of all samples.
     """
 
     FIRST, MOST = 0.1, 0.5  # part of the variables in the first chunk, and in any

@@ -11,8 +11,7 @@ from mlcore.svm.smo.problem import Problem
 def feasible_start(beta: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
     """Return multipliers near `beta` that lie within their bounds and sum to zero.
 
-    Those of the sign of the excess move towards 0, free ones first, so that those at a bound stay
-    there.
+    Those of the sign of the excess move towards 0, free ones first.
     """
     beta = np.clip(beta, lower, upper)
     _ext.balance_to_zero(beta, lower, upper, float(beta.sum()))
@@ -22,9 +21,7 @@ def feasible_start(beta: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np
 def start_with_sums(problem: Problem, cache: Any, probes: int) -> np.ndarray:
     """Return multipliers that meet the required sums, at a bound but for one of each group.
 
-    They are those of the variables with the least gradient, or the largest where the sum is
-    negative. The gradient is the linear term, or where there is none the kernel density of so
-    many samples, the `probes`.
+    They have the least gradient (the largest for a negative sum), estimated from `probes` samples.
     """
     kernel, m = cache.kernel, len(problem.linear)
     index = np.arange(m) if problem.index is ... else problem.index

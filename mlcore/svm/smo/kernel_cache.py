@@ -20,16 +20,7 @@ _FAR = 64.0  # squared deviations: a nearer origin costs two digits at most
 class KernelCache(GramRows):
     """Rows of K over all training samples, and the bound on a principal submatrix.
 
-    Parameters
-    ----------
-    kernel : KernelRows
-    cache_size : float
-        Megabytes for the rows, the submatrix of a working set and the packed samples together.
-
-    Attributes
-    ----------
-    largest_submatrix : int
-        Side of the largest principal submatrix of K that a solver may keep.
+    `cache_size` is in megabytes, for rows, submatrix and packed samples together.
     """
 
     LITTLE = 256 << 20  # bytes of a K of cheap values: up to this, all of it is computed at once
@@ -57,10 +48,9 @@ class KernelCache(GramRows):
 
 
 def far_origin(X: Any, kernel: Kernel) -> np.ndarray | None:
-    """Return the mean of samples that are many deviations from 0, float64 (d,); None for others.
+    """Return the mean (d,) of samples that are many deviations from 0; None for others.
 
-    The mean of sparse samples is of the features that every row stores: a zero is itself a
-    deviation.
+    For sparse samples it is of the features that every row stores.
     """
     if not kernel.linear or not of_numbers(X):
         return None

@@ -71,12 +71,10 @@ def measure(
     rounding: float = 0.0,
     distance: float = 0.0,
 ) -> Optimality:
-    """Return both objectives, their gap and the KKT violation of `beta`, in O(m) time.
+    """Return both objectives, their gap and the KKT violation of a feasible `beta` (m,).
 
-    `beta` (m,) is inside its box, `products` (m,) are K beta, for every variable, and `multipliers`
-    (n_groups,) the lambda of each equality. The gap is the largest for products within their
-    rounding errors: `rounding` is the size of those in the values of K, `distance` that of the
-    origin that was taken from the samples, and for which an intercept makes up.
+    `products` (m,) are K beta. The gap allows for `rounding`, the size of the errors in K, and for
+    `distance`, that of the origin subtracted from the samples.
     """
     power = problem.power
     if power:  # the objectives may be beyond the range of floats, their parts are not
@@ -159,9 +157,7 @@ def largest_nu(first: Any, second: Any) -> Any:
 def nu_sums(first: Any, second: Any, nu: float) -> tuple[Any, Any]:
     """Return the sum of each class's multipliers, and nu as a multiple of the largest feasible.
 
-    `first` and `second` are sums of the costs of two classes. `nu` above the largest feasible one
-    counts as that: the classes of a fold may be one sample smaller, and class_weight changes their
-    sums.
+    `first` and `second` are sums of costs; a `nu` above the largest feasible one counts as that.
     """
     wanted, lighter = 0.5 * nu * (first + second), np.minimum(first, second)
     with np.errstate(divide="ignore", invalid="ignore"):

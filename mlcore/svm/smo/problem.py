@@ -14,10 +14,8 @@ _PLAIN = 256  # exponents of bounds up to which squares of sums neither overflow
 class Problem:
     """min 1/2 b'Kb + linear'b + epsilon |b|_1 in a box, with the sum of each group fixed.
 
-    `linear`, `lower` and `upper` are float64 (m,); `index` (m,) is the training sample of each
-    variable, ``...`` where they are the samples themselves; `group` (m,) int8 is 0 or 1, all 0 by
-    default. `start` (m,) is feasible; 0, or where `total`, the required sum of each group, is given
-    one that meets it, by default. `epsilon` is not negative.
+    `index` (m,) is the sample of each variable, ``...`` for all in order; `group` (m,) int8 is 0 or
+    1; `start` (m,) is feasible, by default 0 or a vector that meets `total`.
     """
 
     linear: np.ndarray
@@ -61,18 +59,13 @@ def is_plain(largest_bound: float) -> bool:
 
 @dataclass
 class Solution:
-    """Result of a solver, and how near it is to the optimum.
+    """Result of a solver, with the evidence of its optimality.
 
-    `beta` and `gradient` (m,) are the multipliers and Kb + q there, `objective` is 1/2 b'Kb + q'b +
-    epsilon |b|_1, `violation` the largest of the KKT conditions, and `multipliers` the
-    (low, high, value) of each group: the interval that the conditions leave for the constraint's
-    multiplier, and the value taken (mlcore.svm.smo.bias). `n_iter` counts pair and Newton steps.
-
-    `converged`: `tol` was reached; `diverged`: the objective falls without end (no finite optimum).
-    `cause` is that of an end before `tol`: no "steps" left, values of K too rough ("rounding"), or
-    no step lowered the objective ("kernel"). `rounding` is the size of the errors in the values of
-    K, `largest` its largest value, `distance` that of the origin that was taken from the samples,
-    and `coarseness` the rounding of predictions in units of that of K, at least 1.
+    `gradient` (m,) is Kb + q, `multipliers` the (low, high, value) of each group. `cause` says why
+    it ended before `tol`: "steps", "rounding" or "kernel" (no step lowered the objective).
+    `diverged`: no finite optimum. `rounding` is the size of the errors in K, `largest` its largest
+    value, `distance` that of the subtracted origin, `coarseness` the rounding of predictions in
+    that of K.
     """
 
     beta: np.ndarray

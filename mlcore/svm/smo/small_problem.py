@@ -18,11 +18,9 @@ _FACE = 640  # most free variables that a Newton step is tried with
 def solve_small(
     problem: Problem, cache: KernelCache, tol: float, exact: bool, steps: int, progress: Any = None
 ) -> Solution | None:
-    """Return the solution of a small problem with finite bounds, or None.
+    """Return the solution of a small problem with finite bounds, or None if K or the steps run out.
 
-    Where all of K fits, it is computed. `exact` goes on to rounding error; `steps` is the most pair
-    steps for each variable, of 200 at least. The result is None if K has no room or the steps do
-    not suffice.
+    `exact` goes on to rounding error; `steps` is the most for each variable, of 200 at least.
     """
     cache.complete()
     if not cache.whole:

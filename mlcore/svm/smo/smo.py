@@ -52,11 +52,8 @@ _FEW = 0.25  # part of the variables: where the required sums need more, all of 
 class Routes:
     """Sizes that decide on the route of a problem, as in the table above.
 
-    At most `pair` samples of the two largest classes make pairs in one compiled call, `small`
-    variables a problem in one, and `entire` variables one working set, all of them, in rounds; at
-    least `chunks` make chunks where K has no room. `steps` and `seeded_steps` are the most pair
-    steps for each variable of small problems and pairs, and of folds: rounds take what needs more.
-    `most_steps`, or 1000 for each variable, bounds rounds without a limit of the user's.
+    `pair`, `small` and `entire` are the most samples or variables of a route, `chunks` the least;
+    the others bound pair steps for each variable.
     """
 
     pair: int = 640
@@ -83,9 +80,7 @@ def up_and_low(g, beta, lower, upper, epsilon):
 def solve(problem, cache, *, tol, exact=False, max_iter=-1, progress=None, routes=ROUTES):
     """Return the optimum of one problem, to a KKT violation of `tol` or of what rounding allows.
 
-    `exact` goes on from there to rounding error, where that is possible; `max_iter` bounds pair
-    steps, -1 for `Routes.most_steps`; `progress` receives step, dual objective and violation once a
-    round.
+    `exact` goes on to rounding error; `max_iter` bounds pair steps, -1 for `Routes.most_steps`.
     """
     power = problem.power
     if power:
@@ -274,11 +269,7 @@ class _Solver:
         return float(0.5 * (b @ (self.gradient + self.q)) + self.epsilon * np.abs(b).sum())
 
     def _diverges(self, objective):
-        """Return True if the objective falls without end, which needs an infinite bound.
-
-        Then b'Kb stays small against |b|_1 squared; their ratio bounds the squared distance between
-        the convex hulls of the classes, which rounding no longer tells from 0.
-        """
+        """Return True if the objective falls without end: b'Kb is tiny against |b|_1 squared."""
         if np.isfinite(self.lower).all() and np.isfinite(self.upper).all():
             return False
         size = float(np.abs(self.beta).sum())

@@ -21,12 +21,9 @@ def principal_submatrix(K: np.ndarray, samples: np.ndarray) -> np.ndarray:
 class WorkingSet:
     """Variables and the principal submatrix of K between them, kept from round to round.
 
-    A variable has a slot, its row and column of the submatrix, as long as it stays. The slots of
-    group 0 come first, then those of group 1; each group may end with empty slots, which cannot
-    move. If all of K is in memory and all variables are chosen, K itself is worked on, and a slot
-    is a sample. Of K the slots in use are filled, which `spans` lists as (begin, end, group);
-    `limits` is the most variables of each group; `n_iter` counts pair and Newton steps so far;
-    `faces` (2,) those tried, and those whose step was taken whole.
+    A variable keeps its slot, a row and column of the submatrix; group 0 comes first, and `spans`
+    lists the slots in use as (begin, end, group). K itself is used if all variables are chosen.
+    `faces` (2,) counts the Newton steps tried, and those taken whole.
     """
 
     def __init__(self, cache, index, epsilon, members):
@@ -153,8 +150,7 @@ class WorkingSet:
     def solve(self, beta, gradient, lower, upper, *, tol, max_steps):
         """Improve the set's variables, to a violation of `tol` or for at most `max_steps`.
 
-        The arrays are (m,), of all variables of the problem; `beta` is changed. Return the
-        variables that moved, and by how much.
+        Arrays are (m,); `beta` is changed. Return the variables that moved, and their changes.
         """
         end, slots, v = self.spans[-1][1], self._slots, self._variables
         dtype = self.K.dtype
