@@ -32,10 +32,9 @@ def as_metric(metric: Any, owner: str, names: tuple[str, ...] = NAMED) -> str | 
 
 
 def learned_scale(X: np.ndarray, metric: str | Callable) -> np.ndarray | None:
-    """Return the scale that a metric takes from samples X (n, d).
+    """Return the scale that a metric takes from samples X (n, d), None if it has none.
 
-    The variances (d,) for "seuclidean", 1 where they are 0; the inverse covariance matrix (d, d)
-    for "mahalanobis"; None for all others.
+    Variances (d,) for "seuclidean", 1 where 0; the inverse covariance (d, d) for "mahalanobis".
     """
     X = X.astype(np.float64, copy=False)
     if metric == "seuclidean":

@@ -10,11 +10,9 @@ from mlcore.checks import as_labels
 def as_partition(
     labels: Any, n_samples: int | None, *, owner: str, name: str = "labels", min_clusters: int = 1
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the names of the clusters, sorted, and for each sample the number of its cluster.
+    """Return the sorted names of the clusters, and the number of each sample's cluster.
 
-    As `mlcore.checks.as_labels`, but floats that are not whole are names like any other.
-    `n_samples` is None for as many as there are labels, of which at least `min_clusters` must
-    differ. Errors name `owner` and `name`.
+    Floats that are not whole are names too. At least `min_clusters` names must differ.
     """
     try:
         values = np.asarray(labels)

@@ -17,8 +17,7 @@ _TILE = 128  # rows and columns: the transpose is read across cache lines
 class EdgeSums(NamedTuple):
     """Weighted sums of edges by cluster; each edge counts at both of its ends.
 
-    `inside` and `across` (n_clusters,) sum K over pairs of samples in the cluster, and over pairs
-    with one sample in it; `sizes` (n_clusters,) are the total weights of the samples.
+    `inside` sums K over pairs in the cluster, `across` over pairs with one sample in it.
     """
 
     inside: np.ndarray

@@ -10,11 +10,9 @@ _OPERATIONS_OF_AN_EDGE = 4  # seen, about
 
 
 def minimum_st_cut(W, source: int, sink: int) -> tuple[float, np.ndarray]:
-    """Return the value of a maximum flow, and the sides of a minimum cut.
+    """Return the value of a maximum flow, and the sides of a minimum cut: 0 source, 1 sink.
 
-    `W`, float64 (n, n), C-contiguous, or CSR, has the capacities: symmetric, not negative, without
-    a diagonal; it is overwritten. Labels, int32 (n,), are 0 on the source's side, and 1 on the
-    sink's, from which more flow could reach the sink.
+    `W`, C-contiguous float64 or CSR, symmetric, >= 0, without a diagonal, is overwritten.
     """
     n = W.shape[0]
     if sp.issparse(W):

@@ -16,8 +16,7 @@ from mlcore.runtime.threads import pieces
 def global_min_cut(W) -> tuple[float, np.ndarray]:
     """Return the value of a minimum cut, and the vertices on one side of it, bool (n,).
 
-    `W`, float64 (n, n), C-contiguous, or CSR, has the weights: symmetric, not negative, without a
-    diagonal; it is overwritten.
+    `W`, C-contiguous float64 or CSR, symmetric, >= 0, without a diagonal, is overwritten.
     """
     graph = _SparseGraph(W) if sp.issparse(W) else _DenseGraph(W)
     degrees = graph.degrees()

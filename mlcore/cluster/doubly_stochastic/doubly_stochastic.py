@@ -201,8 +201,7 @@ def _solve(matrix, owner, tol, newton, max_iter, progress):
 def _balance(product, rough, diagonal, x, tol, newton, max_iter, progress=None):
     """Return the scaling after steps from x until the residual is within `tol`, and the residuals.
 
-    A damped step minimises an upper bound on the objective of `_newton_step`, so it never raises
-    that. `rough` makes cheap products for Newton's linear systems, None for exact ones.
+    `rough` makes cheap products for Newton's linear systems, None for exact ones.
     """
     sums = x * product(x)
     trace = [_residual(sums)]
@@ -231,8 +230,7 @@ def _balance(product, rough, diagonal, x, tol, newton, max_iter, progress=None):
 def _newton_step(product, rough, diagonal, x, sums, residual, tol):
     """Return the next scaling and its row sums; None if the objective falls too little.
 
-    The logarithms u of the scaling minimise the convex 1/2 sum_ij F_ij - sum_i u_i, whose gradient
-    is the row sums less 1, and whose Hessian is F plus the row sums on the diagonal.
+    That is convex in the logarithms u of the scaling: 1/2 sum_ij F_ij - sum_i u_i.
     """
     gradient = sums - 1.0
     accuracy = max(min(0.1, residual), 0.3 * tol / residual)

@@ -180,8 +180,7 @@ def _advice(matrix, u, tol):
 def _step(matrix, u, sums, value, residual, tol, ridge):
     """Return the next multipliers, their row sums and objective; None if it does not fall.
 
-    The Hessian counts positive entries, and is singular where a row has none: the ridge bounds the
-    step. With one above the largest eigenvalue, 2n, the objective always falls.
+    The Hessian counts positive entries; the ridge bounds the step where it is singular.
     """
     gradient = sums - 1.0
     counts = matrix.active_product(u, np.ones_like(u)) + ridge

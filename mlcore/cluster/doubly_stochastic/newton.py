@@ -15,9 +15,7 @@ def newton_direction(
 ) -> np.ndarray:
     """Solve a positive semi-definite system that has a solution, to a relative accuracy.
 
-    `times` returns the product of the matrix with a vector, float64 (n,); `preconditioner` (n,) is
-    its diagonal, or an approximation. The residual falls by the factor `accuracy`, in the norm of
-    the preconditioner.
+    `times` is the product with a vector; the residual is measured by the diagonal `preconditioner`.
     """
     iterates = conjugate_gradients(times, right, lambda r: r / preconditioner, np.dot)
     now = next(iterates)

@@ -30,11 +30,8 @@ def as_symmetric(
 ) -> "DenseSymmetric | SparseSymmetric":
     """Check a square symmetric matrix of finite values; one checked before is returned as it is.
 
-    Entries mirrored at the diagonal may differ by rounding, up to the square root of the precision;
-    those below the diagonal are used. `negative` allows entries below 0. `additive` says that
-    entries are only added up: then each may be off by some hundred units of the precision of the
-    largest; if rows are scaled, the smallest entry may become relevant. With `overwrite` the array
-    itself may become the result. Errors name `owner` and an entry at fault.
+    Mirrored entries may differ by rounding; the lower ones are used. `negative` allows entries
+    below 0; `additive` says that entries are only added up, which allows more rounding.
     """
     if isinstance(K, DenseSymmetric) or (sparse and isinstance(K, SparseSymmetric)):
         return K
@@ -70,11 +67,7 @@ def _refuse(owner, i, j, value, mirrored, negative):
 
 
 class DenseSymmetric:
-    """Dense symmetric matrix, checked; `sums`, float64 (n,), are its row sums.
-
-    `owner`, `negative` and `additive` are those of `as_symmetric`; `in_place` lets K itself become
-    the result.
-    """
+    """Dense symmetric matrix, checked by `as_symmetric`; `sums` (n,) are its row sums."""
 
     def __init__(
         self, K: np.ndarray, owner: str, negative: bool, additive: bool, in_place: bool

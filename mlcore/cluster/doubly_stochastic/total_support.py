@@ -11,11 +11,7 @@ def require_total_support(matrix: DenseSymmetric | SparseSymmetric, owner: str) 
     """Refuse a symmetric non-negative matrix that no diagonal scales to unit row sums.
 
     A scaling exists if and only if every positive entry lies on a permutation of positive entries
-    (Sinkhorn and Knopp 1967). With a positive diagonal, (i, j) lies on the permutation that swaps i
-    and j; with more than half of every row positive, Hall's theorem gives one. Else a maximum
-    matching is computed: with its columns moved to the diagonal, K is the matrix of a graph, and
-    the entries on no permutation are those between its strongly connected components. The
-    ValueError names a row of zeros, or such an entry.
+    (Sinkhorn and Knopp 1967): a maximum matching decides where simpler conditions do not.
     """
     require_rows(matrix, owner)
     if matrix.diagonal().min() > 0.0:

@@ -28,8 +28,7 @@ _FEW = 2**20  # multiplications of a pass: one thread makes several steps in a c
 class Assignment:
     """Assignment of dense samples: all centres are searched, later those that bounds leave.
 
-    `weights`, float64 (n,), are empty for ones. `max_iter` is the most passes to expect; for one,
-    nothing is kept for the next.
+    `weights`, float64 (n,), are empty for ones; with one pass at most, no bounds are kept.
     """
 
     def __init__(self, X, weights, units: OriginAndUnit, n_clusters: int, max_iter: int):

@@ -41,8 +41,7 @@ class Settings(NamedTuple):
 class Statistics(NamedTuple):
     """Sums over samples by their nearest centres.
 
-    `sums`, float64 (n_clusters, n_features), are of weighted samples measured from `origin_`;
-    `counts`, float64 (n_clusters,), of weights; `objective` of weighted squared distances.
+    `sums` (n_clusters, n_features) are of weighted samples measured from `origin_`.
     """
 
     sums: np.ndarray

@@ -17,9 +17,7 @@ _BLOCK = 2**20  # differences formed at once
 def rounding_of_search(squares: float, n_features: int, dtype: np.dtype) -> float:
     """Return a bound on what rounding in the search of nearest centres adds to the objective.
 
-    ``|x - c|²`` is found from inner products in `dtype`, off by (d + 4) eps (|x| + |c|)²; and
-    centres, which are means, have no more squares than their samples, whose weighted sum is
-    `squares`.
+    ``|x - c|²`` is off by (d + 4) eps (|x| + |c|)²; `squares` sums the samples' squared norms.
     """
     return 4 * (n_features + 4) * _EPS_OF[dtype.itemsize] * squares
 
@@ -43,11 +41,8 @@ def warn_of_rise(trace, rounding: float, owner: str, why: str) -> None:
 def left_by_rounding(X, weights, units, found, squares: float, n_clusters: int):
     """Return by how much exact labels, and then means, would lower the objective of `found`.
 
-    All of it, where rounding left fewer centres than the `n_clusters` asked for: they were no
-    duplicates. 0 where the bound on rounding is a small share of the objective, or where all
-    samples are at their centres: then nothing is computed. `X` (n, d) is dense or CSR; `weights`,
-    float64 (n,), are empty for ones; `found`, and `squares`, the weighted sum of the squared norms
-    of all samples, are in `units`.
+    All of it where rounding left fewer than `n_clusters` centres; 0 where the bound is a small
+    share. `found` and `squares`, the weighted sum of squared norms, are in `units`.
     """
     rounding = rounding_of_search(squares, X.shape[1], X.dtype)
     least = (64 * EPS) ** 2 * squares  # of samples that differ from their centres by rounding

@@ -23,10 +23,9 @@ from mlcore.estimator.progress import Progress
 
 @stored(version=1)
 class Step(NamedTuple):
-    """The last step of a fit by `update`.
+    """The last step of a fit by `update`: the squared movement of the centres, summed.
 
-    `shift` is the sum of the squared movements of the centres, `rounding` that of the objective
-    before the step.
+    `rounding` is that of the objective before the step.
     """
 
     shift: float

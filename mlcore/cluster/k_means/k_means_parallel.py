@@ -15,10 +15,9 @@ _VALUES = 1 << 20  # of a block of rows: some megabytes
 
 
 class FarRows(NamedTuple):
-    """Rows drawn by their distance from the centres.
+    """Rows drawn by their distance from the centres, the smallest keys of all rows, ascending.
 
-    `keys`, float64 (m,), ascend, and are the smallest of all rows; `offsets`, float64 (m,
-    n_features), are from the model's origin.
+    `offsets`, float64 (m, n_features), are from the model's origin.
     """
 
     keys: np.ndarray
@@ -28,10 +27,8 @@ class FarRows(NamedTuple):
 class DrawFarRows:
     """The task that draws rows, each next one in proportion to weight times squared distance.
 
-    A row's key is an exponential number over its squared distance, weighted, from the centres that
-    the model has so far; the smallest keys win, so that neither the order of blocks nor the sum
-    over all rows needs to be known (P. Efraimidis, P. Spirakis, *Weighted random sampling with a
-    reservoir*, Inf. Process. Lett. 97, 2006). `seed` is a sequence of int.
+    The smallest keys win, so that neither the order of blocks nor the total matters (P. Efraimidis,
+    P. Spirakis, *Weighted random sampling with a reservoir*, Inf. Process. Lett. 97, 2006).
     """
 
     def __init__(self, model: Any, n_rows: int, seed: list[int], name: str) -> None:
@@ -87,12 +84,8 @@ def squared_distances(X: Any, labels: np.ndarray, model: Any) -> np.ndarray:
 def start_over_blocks(model: Any, total: Callable[[Any], Any], seed: int) -> np.ndarray | None:
     """Return offsets of centres to start from, None if the model's own do as well.
 
-    After B. Bahmani, B. Moseley, A. Vattani, R. Kumar, S. Vassilvitskii, *Scalable k-means++*,
-    PVLDB 5, 2012, algorithm 2. The centres of the model, begun with a sample of the rows, take the
-    place of the first rounds: each of `ROUNDS` passes adds as many rows as there are clusters, far
-    from the candidates so far. One more pass sums the rows nearest to each candidate, and the means
-    of these cells, weighted, are clustered. `total` returns what a task gives for all blocks,
-    merged.
+    After B. Bahmani et al., *Scalable k-means++*, PVLDB 5, 2012, algorithm 2, the centres of the
+    model in place of the first rounds. `total` returns what a task gives for all blocks, merged.
     """
     rough, k, name = copy.copy(model), model.n_clusters, f"{type(model).__name__}-start"
     rough.callback = None  # it need not be pickled

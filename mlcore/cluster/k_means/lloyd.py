@@ -33,9 +33,7 @@ class Clustering(NamedTuple):
 def lloyd(assignment, centers, max_iter, tol, squares, report=_unreported) -> Clustering:
     """Repeat both steps until no label changes or the centres move by `tol` or less.
 
-    `assignment` is an Assignment, a SmallAssignment or a SparseAssignment; `tol` bounds the sum of
-    the squared movements of the centres (k, d); `squares` is the weighted sum of the squared norms
-    of all samples; `report` is called with step, objective and change.
+    `tol` bounds the sum of squared movements; `squares` is the weighted sum of squared norms.
     """
     steps = _STEPS_OF.get(type(assignment), _steps)
     centers, trace, changed, converged = steps(assignment, centers, max_iter, tol, squares, report)

@@ -34,10 +34,9 @@ class BatchSettings(NamedTuple):
 
 @stored(version=1)
 class Course(NamedTuple):
-    """The objective of the batches so far.
+    """The smoothed objective of the batches so far, and its least value; both infinite at first.
 
-    `smoothed` and its least value, `least`, are infinite before the first batch; `n_worse` counts
-    the batches since the least.
+    `n_worse` counts the batches since the least.
     """
 
     smoothed: float = np.inf

@@ -20,10 +20,9 @@ _MACHINE_EPS = {np.dtype(np.float32): _SINGLE_EPS, np.dtype(np.float64): _EPS}
 
 
 class PlainSearch:
-    """Search of all centres, for samples (n, d) whose labels may change.
+    """Search of all centres, for samples (n, d) whose labels may change (lloyd_plain.c).
 
-    The loops are in cluster/k_means/lloyd_plain.c. With `several_passes`, gaps are kept from one
-    pass to the next.
+    With `several_passes`, gaps are kept from one pass to the next.
     """
 
     def __init__(self, X, n_clusters, n_chunks, several_passes):

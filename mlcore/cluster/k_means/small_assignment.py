@@ -38,8 +38,8 @@ class SmallAssignment:
     def steps(self, centers, n_steps, tol, squares, duplicate):
         """Take up to `n_steps` steps of Lloyd's algorithm.
 
-        Return the centres, the objective before each step, the squared movement of the centres in
-        each, how many labels the last one changed, and True if it moved centres by more than `tol`.
+        Return centres, trace, squared movements, labels changed last, and True if that exceeded
+        `tol`.
         """
         centers = centers.copy()
         trace, shifts = np.empty(n_steps), np.empty(n_steps)

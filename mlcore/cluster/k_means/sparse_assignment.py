@@ -48,9 +48,7 @@ class SparseAssignment:
     """Assignment of CSR samples: all centres are searched, or none where a bound rules it out.
 
     The gap of a sample bounds how much nearer its centre is than any other; it shrinks as centres
-    move (Hamerly, SDM 2010). Centres and sums are stored as columns, which a step of Lloyd's
-    algorithm updates in one pass. `weights`, float64 (n,), are empty for ones. `max_iter` is the
-    most passes to expect; for one, no gaps are kept. `summed` is False if only labels are wanted.
+    move (Hamerly, SDM 2010). `summed` is False if only labels are wanted.
     """
 
     def __init__(
@@ -117,10 +115,9 @@ class SparseAssignment:
         self._mass[: self._k] = np.bincount(self.labels, weights, self._k)
 
     def move(self) -> tuple[float, float]:
-        """Move centres to the means of their samples; those without any stay.
+        """Move centres to the means of their samples, and return the sum of squared movements.
 
-        Return the sum of their squared movements, and the objective before the move minus the
-        weighted sum of the squared norms of the samples.
+        Returned too: the objective before less the weighted sum of squared norms of the samples.
         """
         self._center_rows = None
         groups = -(-self._k // _ext.GROUP)

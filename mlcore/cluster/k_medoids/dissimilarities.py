@@ -35,9 +35,7 @@ _FEW = 2**20  # values of a matrix that one call may read several times
 class Stored:
     """Whole matrix of values (n, n); row j is for sample j as a medoid.
 
-    `form` says how a value gives a cost; see `_ext.fasterpam`. `norms` (n,) are squared norms, for
-    inner products, else empty. `max_cost` is an upper bound on the costs of samples; `small` is
-    True if these are few enough to try swaps in one call.
+    `form` says how a value gives a cost; see `_ext.fasterpam`. `norms` (n,) are squared norms.
     """
 
     def __init__(self, values, form, norms, max_cost):
@@ -235,8 +233,7 @@ def _squares(X, centers):
 def rounding_of_search(rows, n_features: int, objective: float, weight: float) -> float:
     """Return a bound on the rounding of an objective that `rows` gave.
 
-    Stored distances are rounded once; those from inner products are off by (d + 4) eps (|x| + |m|)²
-    in their squares.
+    Squares from inner products are off by (d + 4) eps (|x| + |m|)², stored ones rounded once.
     """
     eps = float(np.finfo(rows.dtype).eps)
     if rows.form in ("values", "squares"):
@@ -252,11 +249,8 @@ def given_distances(
 ) -> Any:
     """Return distances that the user gave, checked, without the rounding of how they were formed.
 
-    `D` is (n, n), dense or CSR, or (m, n) of other samples if not `square`. Values a little below
-    0, and those a little off 0 on the diagonal, become 0, in a copy unless `in_place`; a little is
-    up to `rounding_of_distances` times the largest. Mirrored values may differ by as much; if not
-    `symmetric`, row i, the distances from sample i, may differ from column i. Anything else, and
-    what is not finite, is a ValueError that names `owner` and an entry.
+    `D` is (n, n), dense or CSR, or (m, n) if not `square`. Up to `rounding_of_distances` times the
+    largest, values below 0 and on the diagonal become 0, and mirrored ones may differ.
     """
     if square and D.shape[0] != D.shape[1]:
         raise ValueError(

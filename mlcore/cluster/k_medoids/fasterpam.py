@@ -27,8 +27,7 @@ class Swaps(NamedTuple):
 class NearestMedoids:
     """Nearest and second nearest medoid of each sample, and their costs.
 
-    `rows` are Stored or OnDemand; `weights`, float64 (n,), are empty for ones; `medoids` are int64
-    (k,).
+    `rows` are Stored or OnDemand; `weights`, float64 (n,), are empty for ones.
     """
 
     def __init__(self, rows, weights, medoids):
@@ -51,10 +50,9 @@ class NearestMedoids:
         self._sum_costs()
 
     def first_improving(self, block, start, threshold):
-        """Return the place of the first improving candidate, its slot, and the changes.
+        """Return the place of the first improving candidate, its slot, and the changes up to it.
 
-        Changes of the objective are of candidates from `start` to that place, both included. The
-        place is the length of the block if no candidate improves.
+        The place is the length of the block if no candidate improves.
         """
         values, places, candidates = block
         threads = effective_threads(self._rows.n * (len(candidates) - start))
@@ -96,8 +94,7 @@ class NearestMedoids:
     def swaps(self, candidates, share, decrease):
         """Try candidates in turn, as `first_improving` and `swap` do, in a call for few samples.
 
-        Return the change of each when it was tried, the decrease then, the objectives after swaps,
-        and the last decrease.
+        Return changes, decreases when tried, objectives after swaps, and the last decrease.
         """
         n, k = self._rows.n, len(self.medoids)
         changes, decreases = np.empty(len(candidates)), np.empty(len(candidates))
@@ -126,15 +123,11 @@ class NearestMedoids:
 
 
 def swap_medoids(rows, state, order, *, tol, max_iter, report=None) -> Swaps:
-    """Swap until no candidate in `order` improves the objective.
+    """Swap until no candidate in `order` improves the objective by the share `tol` of it.
 
-    FasterPAM (E. Schubert, P. Rousseeuw, *Fast and eager k-medoids clustering*, Information Systems
-    101, 2021), from the medoids of `state`, a NearestMedoids of the samples of `rows`. The first of
-    at most `max_iter` rounds tries all candidates, later ones those that may improve by now: each
-    swap lowers the change of the objective by any other candidate by at most `decrease`, a sum over
-    samples, whatever the metric. A round without a swap ends the search. Swaps that lower the
-    objective by a smaller share of it than `tol` are not made. `report` is called with step,
-    objective and change.
+    FasterPAM (E. Schubert, P. Rousseeuw, Information Systems 101, 2021). A swap lowers the change
+    of the objective by any other candidate by at most `decrease`: rounds after the first skip those
+    that cannot improve by now.
     """
     trace, share = [state.objective], max(tol, _ROUNDING)
     # Best change of the objective by each candidate when it was tried, and total `decrease` then.
@@ -181,9 +174,7 @@ def swap_medoids(rows, state, order, *, tol, max_iter, report=None) -> Swaps:
 def improve_on_parts(rows, medoids, order, draw) -> np.ndarray:
     """Return initial medoids, improved by swaps on ever larger parts of the samples.
 
-    A part a quarter as large takes a sixteenth of the time, and leaves few swaps to the whole.
-    `medoids` are int64 (k,), `order` has the candidates; ``draw(m)`` returns m samples, evenly
-    along `order` by their weights.
+    A part a quarter as large takes a sixteenth of the time; ``draw(m)`` returns m samples of one.
     """
     rank = np.empty(rows.n, dtype=np.int64)
     rank[order] = np.arange(len(order))

@@ -10,11 +10,9 @@ _ROWS = 256
 
 
 class KernelStarts:
-    """Initial labels: the nearest of seeds drawn among the samples.
+    """Initial labels: the nearest of seeds, drawn without regard to order or copies of samples.
 
-    Draws depend neither on the order of samples nor on repetition by weights (n,) or by copies. `X`
-    (n, d) is None if the samples are no rows of numbers. `rounding` is relative, of kernel values;
-    samples at distances within it are one point.
+    `X` is None if samples are no rows of numbers; those within `rounding` (relative) are one point.
     """
 
     def __init__(self, X, gram, rounding, weights):

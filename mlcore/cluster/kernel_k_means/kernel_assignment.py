@@ -14,9 +14,7 @@ _MAX_TURNOVER = 4.0  # times a cluster's mass: mass that joins and leaves before
 class Means(NamedTuple):
     """Clusters, with the masses and squared norms of their means in feature space.
 
-    `labels` are int32 (n,). `mass`, float64 (k,), sums the weights of each cluster;
-    `squared_norms`, float64 (k,), are 0 where there is no mass; `objective` sums the weighted
-    squared distances of samples from their means.
+    `mass`, float64 (k,), sums the weights of each cluster; `squared_norms` are 0 without mass.
     """
 
     labels: np.ndarray
@@ -28,9 +26,7 @@ class Means(NamedTuple):
 class KernelAssignment:
     """Sums of kernel values over each cluster, updated as samples change clusters.
 
-    An update reads a row of K for each sample that joined or left a cluster; or, if these are fewer
-    or rounding has accumulated, for each of its samples: at most one pass over K a step. `weights`
-    are float64 (n,).
+    An update visits the rows of K of the changes, or of a whole cluster if these are fewer.
     """
 
     def __init__(self, gram, weights, n_clusters):
@@ -145,8 +141,7 @@ class Descent(NamedTuple):
 def descend(assignment, labels, max_iter, tol, report) -> Descent:
     """Assign samples to the nearest means until no label changes, or the objective stops falling.
 
-    `labels` are int32 (n,); `tol` is the least relative decrease of the objective in a step that
-    goes on; `report` is called with step, objective and relative decrease.
+    `tol` is the least relative decrease of the objective in a step that goes on.
     """
     means = assignment.move(labels)
     trace, converged, rose = [], False, False

@@ -19,13 +19,10 @@ _OPERATIONS_OF_A_NUMBER = 4  # about, for each number read from memory
 
 
 def as_edges(connectivity: Any, X, metric, owner: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return the edges of a connected graph, and the component of each sample in that given.
+    """Return the edges of a connected graph, and the component of each sample in the given one.
 
-    `X` is (n, d), or (n, n) of distances; `connectivity` (n, n), or a function of X that returns
-    it. Samples i and j are neighbours where either entry is not 0; the diagonal does not count.
-    Edges, int32 (m, 2), have each pair once, the larger sample first. If the graph is not
-    connected, edges between the nearest samples of each two components are added, with a warning.
-    Components are int32 (n,).
+    `connectivity` is (n, n), or a function of X. Edges, int32 (m, 2), have each pair once, the
+    larger sample first; the shortest ones that connect components are added, with a warning.
     """
     n, name = len(X), "connectivity"
     graph = connectivity(X) if callable(connectivity) else connectivity
@@ -144,13 +141,9 @@ def _merge_means(X, component, merged, heights):
 def merge_along(X, edges, linkage: str, metric, owner: str, report, lengths=None) -> tuple:
     """Merge clusters along edges until one is left, the nearest first.
 
-    The distance of two clusters is the least or largest length of the edges between them, or a
-    mean, in which each of two merged clusters counts by its samples; Ward's is that of the means of
-    samples X. `X` is float64 (n, d), or (n, n) of distances; `edges`, int32 (m, 2), connect all;
-    `lengths` (m,) replace those by the metric, except Ward's. Returned are, in the order of merges,
-    a sample of each of the two clusters, int64 (n - 1, 2), and their distances, float64 (n - 1,),
-    of which Ward's may fall: a merge can bring clusters closer. `report` is called with the
-    distances of new merges.
+    `edges`, int32 (m, 2), connect all samples. Returned are a sample of each of the two clusters,
+    int64 (n - 1, 2), and their distances, of which Ward's may fall. `lengths` (m,) replace those by
+    the metric, except Ward's; `report` is called with the distances of new merges.
     """
     n, m = len(X), len(edges)
     ward = linkage == "ward"

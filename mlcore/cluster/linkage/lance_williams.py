@@ -76,12 +76,10 @@ def diameter(X):
 
 
 def merge_matrix(D, method, size, name, report):
-    """Merge clusters until one is left, from the matrix of their distances, which is overwritten.
+    """Merge clusters until one is left, from the matrix D of their distances, which is overwritten.
 
-    `D`, float64 (n, at least n), is as `square_matrix` makes it, of squared distances if the method
-    is one of `SQUARED`. `size` and `name` (n,) are the number of samples of each cluster, and one
-    of them. Returned are, for each merge, a sample of each of the two clusters, int64 (n - 1, 2),
-    and their distance, float64 (n - 1,). `report` is called with the distances of new merges.
+    D has squared distances if the method is one of `SQUARED`; `name` (n,) is a sample of each
+    cluster. Returned are a sample of both clusters, int64 (n - 1, 2), and distances (n - 1,).
     """
     n, stride = D.shape
     D[np.arange(n), np.arange(n)] = np.inf

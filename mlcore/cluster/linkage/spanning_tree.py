@@ -17,14 +17,10 @@ _ROUNDING = 2.5e-7  # of a distance on the screen, in units of the largest norm 
 
 
 def spanning_tree(X, report):
-    """Return the edges of a minimum spanning tree of the rows of `X`, and their lengths.
+    """Return the edges of a minimum spanning tree, int64 (n - 1, 2), and their lengths.
 
-    Edges are int64 (n - 1, 2), for X float64 (n, d) of magnitude about 1; `report` is called with
-    the lengths of new ones. With few features by Borůvka's algorithm: each component takes its
-    shortest edge, found on a k-d tree. With more by Prim's: the sample nearest to the tree joins
-    next. Its distances are first bounded from below on a screen, a projection to few coordinates in
-    single precision, with an allowance for rounding; only those that may be shorter than the best
-    so far are computed.
+    X is float64 (n, d) of magnitude about 1. With few features by Borůvka's algorithm on a k-d
+    tree, with more by Prim's, whose distances are first bounded from below by a projection.
     """
     n, d = X.shape
     if d <= _FEW and n >= _SAMPLES[0] * _SAMPLES[1] ** d:

@@ -19,11 +19,7 @@ _SUMS = 2**24  # with at most so many sums, each distance is formed once, in hal
 def check_distances(
     X: Any, metric: str | Callable, owner: str
 ) -> tuple[np.ndarray, str | Callable]:
-    """Return checked samples, or distances where `metric` is "precomputed", and the metric.
-
-    Refused are an unknown metric, and distances that are not square, negative, or not 0 from a
-    sample to itself.
-    """
+    """Return checked samples, or distances where `metric` is "precomputed", and the metric."""
     metric = as_metric(metric, owner, PLAIN)
     X = as_samples(X, owner=owner)
     if metric == "precomputed":
@@ -34,13 +30,10 @@ def check_distances(
 def distance_sums(
     X, metric: str | Callable, order, starts, *, weights=None, squared=False, single=False
 ) -> Iterator[tuple[slice, np.ndarray]]:
-    """Yield places in `order`, and sums of distances from these samples to each group.
+    """Yield places in `order`, and sums of distances from these samples to each group, (places, k).
 
-    `X` is (n, d), or distances (n, n); `metric` as `check_distances` returns it. `order`, int64
-    (m,), has the samples to sum over, group by group, with `weights` (m,); `starts`, int64 (k +
-    1,), the start of each group in it, and the end; no group is empty. Sums are float64 (places,
-    k), with `squared` of squares; with `single`, products are formed in single precision where that
-    is accurate enough for sums in it.
+    `order`, int64 (m,), has the samples group by group, `starts`, int64 (k + 1,), the start of each
+    group in it, and the end; no group is empty. `single` allows products in single precision.
     """
     weights = np.ones(len(order)) if weights is None else weights
     if metric == "euclidean" or (metric == "sqeuclidean" and not squared):

@@ -22,10 +22,8 @@ NORMALIZATIONS = "normalized_cut", "ratio_cut", "doubly_stochastic", "frobenius"
 class Graph(NamedTuple):
     """A normalised affinity matrix S with its known eigenvectors and components.
 
-    `matrix` is S; for a ratio cut ``I + (S - I) / unit``, where `unit` bounds the range of the
-    eigenvalues of ``S - I``, which is K - D. ``sqrt(mass)``, float64 (n,), is an eigenvector of S,
-    of its largest eigenvalue 1; also with zeros outside one connected component. `component`, int
-    (n,), numbers these from 0.
+    ``sqrt(mass)``, float64 (n,), is an eigenvector of S for its largest eigenvalue 1. `matrix` is
+    S, for a ratio cut ``I + (S - I) / unit``: `unit` bounds the range of the eigenvalues of K - D.
     """
 
     matrix: Scaled
@@ -151,9 +149,7 @@ class AffinityClusterer(Clusterer, Model):
     def _graph(self, affinity, drawn=None, explicit=False):
         """Return the normalised graph, and initial vectors for the search of its eigenvectors.
 
-        The pass over the matrix that gives the degrees of a normalized cut also multiplies `drawn`,
-        random vectors (n, m), which is the first step of the search. With `explicit` the entries of
-        the normalised matrix are formed; else it is kept as factors.
+        For a normalized cut they are products with `drawn` (n, m). `explicit` forms the entries.
         """
         cut = self.normalization == "normalized_cut"
         scale, shift, unit = None, None, 1.0
@@ -215,11 +211,9 @@ def _unit_of(degrees, diagonal) -> float:
 
 
 def components(K) -> np.ndarray:
-    """Return the connected component of each sample, in the graph of the non-zeros of K.
+    """Return the connected component of each sample, int (n,), in the graph of K's non-zeros.
 
-    `K` (n, n) is symmetric, dense or CSR. Components, int (n,), are numbered in the order of their
-    first samples. A dense matrix is read row by row until all samples are reached: where no entry
-    is 0, one row.
+    They are numbered in the order of their first samples. K is symmetric, dense or CSR.
     """
     n = K.shape[0]
     if sp.issparse(K):

@@ -22,8 +22,7 @@ def embedded(graph, vectors, how) -> np.ndarray:
 def assigned(graph, vectors, embedding, k, how, n_init, rng) -> tuple[np.ndarray, float]:
     """Return labels (n,) int32 from leading eigenvectors, and their trace(G' S G).
 
-    `vectors` (n, m) are as many as clusters, for "discretize" and "cluster_qr"; `embedding` (n, m)
-    is from `embedded`; `how` is one of `ASSIGNMENTS`; `n_init` counts starts of k-means.
+    `embedding` (n, m) is from `embedded`; `n_init` counts starts of k-means.
     """
     if graph.n_components >= k:
         labels = graph.component_groups(k)
@@ -39,11 +38,10 @@ def assigned(graph, vectors, embedding, k, how, n_init, rng) -> tuple[np.ndarray
 
 
 def discretized(rows, rng) -> np.ndarray:
-    """Return labels, int32: the largest coordinate of each row after the best rotation.
+    """Return labels, int32: the largest coordinate of each unit row after the best rotation.
 
-    Labels and rotation are optimised in turn until ``trace(L' rows rotation)``, with the labels as
-    an indicator matrix L, no longer grows (S. Yu, J. Shi, *Multiclass spectral clustering*, ICCV
-    2003). `rows` (n, k) are of unit length; `rng` draws the first row of the first rotation.
+    Labels and rotation are optimised in turn (S. Yu, J. Shi, *Multiclass spectral clustering*, ICCV
+    2003) until ``trace(L' rows rotation)`` no longer grows, L being the indicator matrix.
     """
     n, k = rows.shape
     with single_threaded_blas():
@@ -68,9 +66,8 @@ def discretized(rows, rng) -> np.ndarray:
 def by_pivots(rows) -> np.ndarray:
     """Return labels, int32: the largest coordinate of each row along axes that k rows define.
 
-    The first k pivots of a QR decomposition stand for the clusters; the axes are the orthonormal
-    vectors closest to them. Nothing is drawn at random (A. Damle, V. Minden, L. Ying, *Simple,
-    direct and efficient multi-way spectral clustering*, Information and Inference 8, 2019).
+    The rows are pivots of a QR decomposition (A. Damle, V. Minden, L. Ying, *Simple, direct and
+    efficient multi-way spectral clustering*, Information and Inference 8, 2019).
     """
     k = rows.shape[1]
     with single_threaded_blas():

@@ -21,11 +21,7 @@ class Neighbors(NamedTuple):
 
 
 def nearest_neighbors(X, k: int) -> Neighbors:
-    """Return the `k` nearest other samples by Euclidean distance.
-
-    `X` (n, d) is dense or CSR, and k below n. About O(n k log n) time where features are few, else
-    O(n² d) time and blocks of some megabytes.
-    """
+    """Return the `k` nearest other samples by Euclidean distance; X is dense or CSR, k below n."""
     n = X.shape[0]
     if sp.issparse(X) or X.shape[1] > _TREE_FEATURES:
         return _by_blocks(X, k)
