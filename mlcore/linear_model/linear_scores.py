@@ -17,8 +17,7 @@ def as_dense(coef: Any) -> np.ndarray:
 def linear_scores(X: Any, coef: Any, intercept: np.ndarray) -> np.ndarray:
     """Return ``X @ coef.T + intercept``, (n, k), the same bytes whatever the number of threads.
 
-    X and coef are arrays or CSR, (n, d) and (k, d), intercept (k,); the result is in the type of
-    coef.
+    X and coef are arrays or CSR; the result is in the type of coef.
     """
     X = dense_if_full(X)
     scores = np.empty((X.shape[0], coef.shape[0]), coef.dtype)

@@ -15,8 +15,7 @@ _ULP = 2.0**-53
 class ElasticNetObjective(Objective):
     """Mean loss + ``sum_j penalty_j theta_j^2 / 2 + lasso_j |theta_j|``, with `l1_ratio` in (0, 1].
 
-    Gradients of its points are those of the differentiable part. `strength` is 1 / (C times the
-    weight of all rows).
+    Gradients are those of the differentiable part; `strength` is 1 / (C times the total weight).
     """
 
     def __init__(self, rows: LogisticRows, strength: float, l1_ratio: float) -> None:
@@ -64,15 +63,12 @@ def elastic_net_gap(
     shares: np.ndarray,
     factor: float,
 ) -> float:
-    """Return a bound on P less its minimum at a point.
+    """Return a bound on P, `factor` times the objective, less its minimum at a point.
 
-    P is `factor` times the objective. The dual point is t times the residuals p - y, those of each
-    class times its share (n_classes,), so that they sum to 0; the gradient of the point is that of
-    the residuals times the shares, and `error` bounds its error. For the losses the gap is then the
-    relative entropy of ``(1 - t) y + t p`` to p, and for the penalty g it is
-    ``g(W) + g*(-t G) + t <W, G>``, G the gradient of the losses and ``g*(u) = sum (|u| -
-    l1_ratio)_+^2 / 2 / (1 - l1_ratio)``. Of t = 1 and the largest t without such a sum the better
-    is taken.
+    The dual point is t times the residuals, those of each class times its share, so that they sum
+    to 0. The gap is the relative entropy of ``(1 - t) y + t p`` to p, and for the penalty g, with G
+    the gradient of the losses, ``g(W) + g*(-t G) + t <W, G>``, where ``g*(u) = sum (|u| -
+    l1_ratio)_+^2 / 2 / (1 - l1_ratio)``.
     """
     rows, ratio = objective.rows, objective.l1_ratio
     scores, none = objective.scores(point.theta), np.zeros(rows.n_scores)

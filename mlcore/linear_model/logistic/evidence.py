@@ -70,13 +70,10 @@ class LogisticVerification(Verification):
 
 
 def duality_gap(objective: Objective, point: Point, factor: float) -> tuple[float, float, Point]:
-    """Return a bound on P less its minimum at a point with solved intercepts, a bound on how much
-    lower P is there than at `point`, and the point.
+    """Return bounds on P less its minimum at a point with solved intercepts, and on P's fall to it.
 
-    P is `factor` times the objective. The gap is the one to residuals that are feasible, see
-    `intercepts`: half their squared gradient in W, and their relative entropies to those of the
-    point. Where that moves residuals by little, the gradient is bounded there: no residual moves by
-    more than a quarter of the score's change. Else it is computed, by more passes.
+    P is `factor` times the objective; the point is returned last. The gap is half the squared
+    gradient in W at feasible residuals, and their relative entropies to those of the point.
     """
     rows, lasso = objective.rows, isinstance(objective, ElasticNetObjective)
     error = error_of_gradient(objective, point.theta)
@@ -128,8 +125,7 @@ def _gap_nearby(objective, point, error, solved, shares, factor):
 def _entropy(objective, point, change, shares, gap, factor):
     """Return a bound on the relative entropies of residuals times the shares of their classes.
 
-    As they are convex, they are at most that share of the losses by which residuals change; these
-    are at most those of `point`, where intercepts are not solved.
+    As they are convex, they are at most that share of the losses by which residuals change.
     """
     most = float(factor * (1 - shares.min()) * point.value)
     if most <= 0.01 * gap:
@@ -206,10 +202,9 @@ def evidence(objective: Objective, theta: np.ndarray, factor: float) -> Logistic
 
 
 def is_proven(objective: Objective, point: Point, gap: float, factor: float) -> bool:
-    """Return False if P may be above its minimum by more than a hundredth, for all that is known.
+    """Return False if P may be above its minimum by more than a hundredth.
 
-    The gap decides, and where the penalty is too small for it, the decrement, of the least
-    subgradient; not without penalty, and not of more than 2000 parameters, where that takes long.
+    The gap decides, or with a penalty too small for it and at most 2000 parameters, the decrement.
     """
     most = _UNPROVEN * factor * point.value
     if gap <= most or not (objective.penalty.any() or objective.l1_ratio):

@@ -40,11 +40,8 @@ class Intercepts(NamedTuple):
 def solved_intercepts(rows: LogisticRows, scores: np.ndarray | None) -> Intercepts:
     """Return what to add to the intercepts so that residuals sum to 0, at scores (n, n_scores).
 
-    A logistic regression without columns, whose offsets are the scores. One intercept is where a
-    monotone function is 0, which Newton's steps find and bisection where these are too long.
-    Several follow from Newton's steps, and where these are too long by scaling: the sum of each
-    class's probabilities is made right in turn with those of the rows. Where offsets differ by
-    thousands that may not end; the last point is then the least.
+    By Newton's steps; where these are too long, by bisection for one intercept, else by scaling,
+    which may not end where offsets differ by thousands: the last point is then the least.
     """
     alone = LogisticRows(
         np.empty((rows.n, 0)), rows.codes, rows.weight, scores, rows.n_scores, True
@@ -198,8 +195,7 @@ def _probabilities(
 def _stationary(flows):
     """Return the stationary distribution of rates, of largest entry 1.
 
-    By the elimination of Grassmann, Taksar and Heyman, which subtracts nothing: each entry has all
-    digits.
+    The elimination of Grassmann, Taksar and Heyman subtracts nothing: entries have all digits.
     """
     rates, c = flows.copy(), len(flows)
     out = np.ones(c)

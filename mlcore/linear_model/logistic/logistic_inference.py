@@ -80,8 +80,7 @@ def logistic_inference(model: Any, rows: LogisticRows, theta: np.ndarray) -> Inf
 def require_optimum(model: Any, objective: Objective, theta: np.ndarray) -> None:
     """Refuse rows of which the fitted coefficients are not as near the optimum as the fit was.
 
-    Their gradient may be ten times that of the fit, and what rounding of coefficients and of
-    the rows' values does to it.
+    Their gradient may be ten times that of the fit, and what rounding does to it.
     """
     point, rows = objective.at(theta), objective.rows
     norm = objective.gradient_norm(point.gradient)

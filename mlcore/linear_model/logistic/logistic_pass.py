@@ -21,10 +21,8 @@ _LARGEST_GROUP = 1 << 21  # values of such sums, beyond which there are two grou
 class LogisticSums(NamedTuple):
     """Sums over weighted rows at some parameters; `loss` is ``sum_i w_i l_i``.
 
-    `gradient` (n_scores, d + 1) is that of the loss, intercepts last. `hessian`
-    (n_pairs, d + 1, d + 1) is for one score its Hessian; for more the blocks of the pairs of
-    classes a < b, with the sign turned: ``sum_i w_i p_ia p_ib x_i x_i'``. `n_wrong` counts rows
-    whose class does not have the largest score alone.
+    `gradient` is (n_scores, d + 1), intercepts last. `hessian` (n_pairs, d + 1, d + 1) is that of
+    one score, or the blocks ``sum_i w_i p_ia p_ib x_i x_i'`` of the pairs of classes a < b.
     """
 
     weight: float
@@ -46,10 +44,8 @@ class Columns(NamedTuple):
 class LogisticRows:
     """Rows of data with their classes, weights and offsets, and the sums over them.
 
-    X (n, d), in C order or a canonical csr_array, is dense here if a quarter of it is not 0.
-    `n_scores` is 1 for two classes, else their number; `offset` is (n, n_scores). Parameters refer
-    to ``(x - shift) * scale``, as in `like`, or a point near the first rows (0 for sparse ones) and
-    powers of two near the deviation from it.
+    X is dense here if a quarter of it is not 0. `n_scores` is 1 for two classes. Parameters refer
+    to ``(x - shift) * scale``, as in `like`, or near the first rows (0 for sparse ones).
     """
 
     def __init__(
@@ -116,8 +112,7 @@ class LogisticRows:
     ) -> LogisticSums:
         """Return the sums over every `stride`-th block of rows at theta (n_scores, d + 1).
 
-        `moments` (2, d + 1), if given, is set to the weighted sums of the columns and of their
-        squares, `scores` (n, n_scores) to the scores.
+        `moments` (2, d + 1) is set to the sums of columns and squares, `scores` to the scores.
         """
         c = self.n_scores
         pairs = (1 if c == 1 else c * (c - 1) // 2) if hessian else 0
@@ -197,10 +192,9 @@ class LogisticRows:
 
 
 def _near(first, newton):
-    """Return points near the rows, which of equal values are exactly these.
+    """Return a point near the rows, (d,), with the exact value of each constant column.
 
-    Newton's method takes the same steps with any of them, and so those that many rows are: .76 of
-    the time for one-hot columns. Other methods need the mean.
+    For Newton's method a value of many rows (.76 of the time for one-hot columns), else the mean.
     """
     center = origin_of(first) if newton else first.mean(axis=0, dtype=np.float64)
     return np.where((first == first[0]).all(axis=0), first[0].astype(np.float64), center)

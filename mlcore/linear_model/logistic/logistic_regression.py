@@ -41,8 +41,7 @@ _WORDS = {
 class TrainingRows(NamedTuple):
     """The rows of a fit, as far as later calls need them.
 
-    `weight` is the sum of their weights, by which `verify` and `inference` know them; None in files
-    of 0.2. `has_offset` is True if they had offsets that are not 0.
+    `weight` is the sum of weights, by which later calls know the rows; None in files of 0.2.
     """
 
     weight: float | None

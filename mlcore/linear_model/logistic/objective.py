@@ -26,8 +26,7 @@ class Point(NamedTuple):
 def penalties(scale: np.ndarray, strength: float) -> np.ndarray:
     """Return the penalties of the parameters of a score, (d + 1,): 0 for the intercept.
 
-    They are factors of ``theta_j^2 / 2``, in columns scaled by `scale` (d,); `strength` is
-    1 / (C times the weight of all rows), 0 without penalty.
+    They are factors of ``theta_j^2 / 2``, in columns scaled by `scale` (d,).
     """
     penalty = np.zeros(len(scale))
     if strength > 0:
@@ -140,9 +139,7 @@ class Objective:
 class NewtonSystem:
     """Solutions of systems with the Hessian; their part in its null space is 0.
 
-    Equal changes of all classes, of which the loss does not depend and in which the optimum is 0,
-    are filled up; other singular Hessians are inverted by their eigenvalues, in columns scaled to
-    unit diagonal.
+    Equal changes of all classes are filled up; other singular Hessians take their eigenvalues.
     """
 
     def __init__(self, H: np.ndarray, n_scores: int) -> None:

@@ -23,8 +23,7 @@ def roundings_of_score(rows: LogisticRows) -> int:
 def error_of_gradient(objective: Objective, theta: np.ndarray) -> np.ndarray:
     """Return a bound on the error of the gradient at theta, of its shape.
 
-    Every term ``w x (p - y)`` is rounded, and its p errs by at most the error of the scores, which
-    are sums of d + 1 products.
+    Every term ``w x (p - y)`` is rounded, and its p errs by at most the error of the scores.
     """
     per_score = roundings_of_score(objective.rows) * largest_terms(objective, theta)
     root = np.hypot(objective.deviation, objective.mean)

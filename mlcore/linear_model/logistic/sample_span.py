@@ -15,8 +15,7 @@ _LARGEST = 4000  # samples whose products with each other are decomposed
 class Span(NamedTuple):
     """Objective in orthonormal coordinates of the span of shifted rows, and the way back.
 
-    With ``U L U'`` the products of the rows with each other, the rows are ``U sqrt(L)``, and
-    coefficients u of them are ``W = u L^-1/2 U' X``, of the same norm: the penalty does not change.
+    With ``X X' = U L U'`` coefficients u are ``W = u L^-1/2 U' X``, of the same norm.
     """
 
     objective: Objective

@@ -52,8 +52,7 @@ class SeparatedClasses(ValueError):
 def require_overlap(objective: Objective, theta: np.ndarray, names: Any, owner: str) -> None:
     """Refuse rows whose classes a linear function separates, with `SeparatedClasses`.
 
-    The objective has no penalty, and theta (n_scores, d + 1) is where the fit ended: a finite bound
-    on the excess there proves that there is a maximum. Else a linear programme decides.
+    A finite bound on the excess at theta proves a maximum; else a linear programme decides.
     """
     rows = objective.rows
     scores = objective.scores(theta)

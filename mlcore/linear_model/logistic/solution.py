@@ -36,8 +36,7 @@ _GAP = 1e-2  # times tol: relative gap at which the fit of an elastic net ends
 class Settings(NamedTuple):
     """Checked parameters of a `LogisticRegression`.
 
-    C is infinite without penalty, and `l1_ratio` 0 then; `solver` is "auto", "newton", "lbfgs" or
-    "gradient".
+    C is infinite without penalty, and `l1_ratio` 0 then.
     """
 
     C: float
@@ -70,8 +69,7 @@ def solve(
     progress: Progress,
     fitted: Callable[[np.ndarray], dict[str, Any]],
 ) -> Solution:
-    """Minimise from theta, or from coefficients of 0 if P is lower there; P is `factor` times the
-    objective.
+    """Minimise P, `factor` times the objective, from theta, or from 0 if P is lower there.
 
     `fitted` returns the fitted attributes that predictions need, of such parameters.
     """

@@ -25,9 +25,8 @@ _KEPT_BYTES = 200_000_000  # of rows of the Gram matrix
 class KernelRun(NamedTuple):
     """State of the rounds beside the function that predicts.
 
-    `support_` numbers samples by `n_seen`, those so far. With `average`, else None, are two arrays
-    (n_scores, n_support): `corrections`, the coefficients of the next round, and `lag`, the sums of
-    all corrections, each times the number of rounds before it.
+    `n_seen` numbers the samples of `support_`. `lag` (n_scores, n_support) sums all `corrections`,
+    each times the number of rounds before it; both are None without `average`.
     """
 
     n_seen: int
@@ -191,8 +190,7 @@ class KernelPerceptron(PerceptronClassifier, KernelModel):
 class KernelRounds:
     """Rounds of a kernel expansion with some samples, after those of an `earlier` model.
 
-    `counts` (n,) are the mistakes of each sample; with `averages` the mean of the functions
-    predicts.
+    `counts` (n,) are the mistakes of each sample; `averages`: the mean function predicts.
     """
 
     def __init__(

@@ -25,10 +25,8 @@ def mistake_bound(
 ) -> float:
     """Return a bound on the sum of the mistakes `counts` (n,) of the rows, infinite if none holds.
 
-    It is that of `perceptron_mistake_bound` against the function w of these `margins` and this
-    `length`. If w separates the rows, it is (R / margin)²; else it is against a w, for the best a
-    at which some row with a mistake has the margin 1, with the hinge loss over all mistakes. With
-    more than two classes, the perceptron is one of differences of rows, of radius sqrt(2) R.
+    (R / margin)² if w separates the rows, else by the hinge loss over all mistakes of the best a w;
+    with more than two classes the radius is sqrt(2) R.
     """
     if not (0 < length < math.inf and radius > 0):
         return math.inf

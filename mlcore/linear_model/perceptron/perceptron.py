@@ -21,11 +21,9 @@ _EXPONENT = {4: 40, 8: 200}  # by bytes of a number: products of larger powers o
 
 @stored(version=1)
 class AveragedRounds(NamedTuple):
-    """State of rounds whose mean predicts.
+    """State of rounds whose mean predicts; `weights` and `offsets` are those of the next round.
 
-    `weights` (n_scores, d), in the type of the samples, and `offsets` (n_scores,) are those of the
-    next round; `lag` and `offset_lag`, of the same shapes, sum all their corrections, each times
-    the number of rounds before it.
+    `lag` and `offset_lag` sum their corrections, each times the number of rounds before it.
     """
 
     weights: np.ndarray
@@ -181,8 +179,7 @@ class Perceptron(PerceptronClassifier, Model):
 class LinearRounds:
     """Rounds of a linear function with some samples, after those of an `earlier` model.
 
-    Samples whose products leave the range of their type are divided by a power of two. `counts`
-    (n,) are the mistakes of each; with `averages` the mean of the functions predicts.
+    `counts` (n,) are the mistakes of each sample; `averages`: the mean function predicts.
     """
 
     def __init__(

@@ -106,8 +106,7 @@ def leave_one_out(model: Any, rows: Rows, weight: np.ndarray | None) -> np.ndarr
 def _require_optimum(model, rows, s, coef, offset):
     """Refuse rows of which the coefficients, in units of the data, are not the optimum.
 
-    Their gradient may be ten times that of the fit, and what rounding of coefficients and
-    means does to it.
+    Their gradient may be ten times that of the fit, and what rounding does to it.
     """
     solution, data_units = model._solution_, model._units_
     alphas = np.ldexp(solution.alpha, -solution.weight_power)

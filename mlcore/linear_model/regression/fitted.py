@@ -22,12 +22,11 @@ _EXACT = 1e-3  # rcond, and share of squares left over, from which sums show all
 
 
 class Fit(NamedTuple):
-    """Coefficients (d, k) in the `DataUnits` of a model, and how near they are to the best.
+    """Coefficients (d, k) in the `DataUnits` of a model, and the evidence of their optimality.
 
-    `offset` is the value at `center` (d,), the mean of the features relative to the origin;
-    `squares` and `target_squares` (with intercept about the mean) are weighted: all (k,), as `gap`
-    and `objective`. `rcond` is that with the least penalty, `total` the weight of all rows.
-    `by_rows`: of a triangle of the rows; `from_sums`: only sums were there, columns nearly depend.
+    `offset` is the value at `center` (d,). Sums of squares, `gap` and `objective` are weighted,
+    (k,). `by_rows`: of a triangle of the rows; `from_sums`: only sums were there, columns nearly
+    depend.
     """
 
     coef: np.ndarray
@@ -50,10 +49,8 @@ class Fit(NamedTuple):
 class LinearSolution(NamedTuple):
     """Least squares as later calls need it, in the `DataUnits` of the model.
 
-    `target_mean` (k,), in units of the data, is the value at `center` (d,), the mean of the
-    features relative to the origin. `squares` (2, k) are weighted sums over the residuals and over
-    the targets, `alpha` (k,) the penalties in units of the data. Weights in all of it are in units
-    of ``2^weight_power``.
+    `target_mean` (k,) is the value at `center` (d,). `squares` (2, k) are of residuals and targets;
+    weights are in units of ``2^weight_power``.
     """
 
     center: np.ndarray
@@ -134,9 +131,7 @@ def solved(
 ) -> Fit:
     """Fit from the sums over all rows, from the rows, or from both; alphas are those of targets.
 
-    Where columns are independent, the normal equations have the digits of the sums, or one
-    correction by the residuals of the rows restores them; else the rows are taken to a triangle of
-    the same squares, by products with a rounded factor of the sums or by QR.
+    By the normal equations where columns are independent, else by a triangle of the rows.
     """
     d, eps = len(power), float(np.finfo(dtype).eps)
     units = Units(power, float(alphas.min()))  # of the targets with the worst condition

@@ -44,9 +44,8 @@ class Units(NamedTuple):
 class Solution(NamedTuple):
     """Coefficients (d, k) that minimise ``|c - F w|² + ridge w²``, of the least norm among such.
 
-    With `root` (d, r), ``root root'`` is the pseudo-inverse of F'F + ridge; with fewer rows than
-    columns and a ridge, the part of it that acts on rows of F. `rank` is that of F, `rcond` the
-    reciprocal condition of F in columns of norm 1 and with its ridge.
+    ``root root'`` (d, r) is the pseudo-inverse of F'F + ridge, or its part that acts on rows of F.
+    `rank` is that of F, `rcond` the reciprocal condition of F in columns of norm 1.
     """
 
     coef: np.ndarray

@@ -31,9 +31,7 @@ _PENALTY = 300  # power of two that penalties do not exceed
 class DataUnits(NamedTuple):
     """Points that differences of features and targets refer to, and powers of two they count in.
 
-    Features are ``2^-power (x - origin)``, (d,); `origin` is in the type of the samples, 0 without
-    an intercept. Targets have the same, (k,). `several` is False if k = 1 and targets are numbers
-    without an axis of their own.
+    Features are ``2^-power (x - origin)``. `several` is False if targets are a vector.
     """
 
     origin: np.ndarray
@@ -181,11 +179,10 @@ class Rows(NamedTuple):
     def triangle(
         self, center: np.ndarray, intercept: bool, root: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return R (m, d + k) with the sums of squares and products of these rows, and their mean.
+        """Return R (m, d + k) with the squares and products of [x - center, y], and their mean.
 
-        The rows are [x - center, y], and with an intercept R is that of the rows less their mean,
-        (d + k,). By QR of one block after the other; or in two thirds of the time by products,
-        where `root` (d, r) makes the columns of x - center nearly orthonormal.
+        With an intercept R is of rows less their mean. `root` (d, r), which makes the columns
+        nearly orthonormal, replaces QR by products in two thirds of the time.
         """
         found = None if root is None else self._triangle_by_products(center, intercept, root)
         return self._triangle_by_qr(center, intercept) if found is None else found

@@ -35,8 +35,7 @@ def is_small(rows: LogisticRows) -> bool:
 def damped_steps(objective: Objective, point: Point) -> Iterator[Step]:
     """Yield the points after `point`, each lower than the last, until no step helps.
 
-    The decrements are those of the damped model, as long as the damping matters at least 0.3 of
-    the last.
+    Decrements are of the damped model, while damping matters at least 0.3 of the last.
     """
     rows = objective.rows
     # The scatter that damps is that of a part of the rows, if these are many.

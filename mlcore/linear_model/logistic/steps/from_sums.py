@@ -26,9 +26,8 @@ _SLOW = 0.3  # ratio of decrements near a minimum is their square; without a min
 class Line(NamedTuple):
     """The last accepted point, and the step from it that is tried: `length` times `direction`.
 
-    Arrays are float64 (n_scores, d + 1). `value` is the objective at `start`, per unit of weight;
-    `gradient` is there for L-BFGS; `slope` is its product with the direction, at most 0. `endless`
-    is True if the decrements fall so slowly that there seems to be no minimum.
+    `value` is the objective at `start`, per unit of weight; `slope` is at most 0. `endless`: the
+    decrements fall so slowly that there seems to be no minimum.
     """
 
     start: np.ndarray
@@ -62,8 +61,7 @@ class Line(NamedTuple):
 class Run(NamedTuple):
     """State of a fit between two passes over the rows; `line` is None before the first step.
 
-    `theta` (n_scores, d + 1) are the parameters of the next pass, in shifted and scaled columns;
-    `pairs` (2, m, n_scores, d + 1) the last m steps and changes of the gradient, for L-BFGS.
+    `theta` is in shifted and scaled columns; `pairs` (2, m, n_scores, d + 1) are of L-BFGS.
     """
 
     theta: np.ndarray
@@ -85,8 +83,7 @@ class Run(NamedTuple):
 class NextStep(NamedTuple):
     """Run after a step, with the objective and the decrement of the point where the step began.
 
-    `value` is per unit of weight; the Newton decrement is infinite where saturated probabilities
-    hide the gradient.
+    `value` is per unit of weight; the decrement is infinite where saturation hides the gradient.
     """
 
     run: Run

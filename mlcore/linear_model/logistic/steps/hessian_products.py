@@ -24,10 +24,8 @@ def bounds_by_products(
 ) -> tuple[float, float]:
     """Return bounds on the decrement and on the largest norm of a row in the inverse Hessian.
 
-    P is `factor` times `objective`; `error` (n_scores, d + 1) bounds that of the gradient. Of any
-    s, with ``r = g + H s``, ``g' H^-1 g = -2 g's - s'Hs + r' H^-1 r``. Conjugate gradients find s,
-    solving intercepts last: r is 0 there, the Hessian of W at least that of the penalty, and the
-    last term at most |r|² in its units. Without penalty it is left out, and rows have no bound.
+    With any s and ``r = g + H s``, ``g' H^-1 g = -2 g's - s'Hs + r' H^-1 r``. Conjugate gradients
+    solve for s; the last term is at most |r|² in units of the penalty, and left out without one.
     """
     products = Products(objective, point)
     bounds = InverseBounds(products)

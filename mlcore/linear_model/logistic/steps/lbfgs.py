@@ -36,8 +36,7 @@ def metric_of(rows: LogisticRows) -> Callable[..., Metric]:
 def dense_metric(objective: Objective, point: Point | None = None) -> Metric:
     """Return the inverse of ``S + penalty`` for gradients of all classes.
 
-    S is the mean of ``v x x'`` in every k-th block of rows, v the mean of p (1 - p) over classes:
-    at the shares of the classes, or of each row at a point.
+    S is the mean of ``v x x'`` in every k-th block of rows, v the mean of p (1 - p) over classes.
     """
     rows = objective.rows
     weighted = rows if point is None else _weighted_by_variance(objective, point)
@@ -105,13 +104,11 @@ def lbfgs_steps(
     metric: Callable[..., Metric],
     n_pairs: int = 30,
 ) -> Iterator[Step]:
-    """Yield the points of L-BFGS, which never rise but by rounding, from `theta` on, until no step
-    helps; none where the objective is not finite.
+    """Yield the points of L-BFGS from `theta` on; none where the objective is not finite.
 
-    The metric, one of these above, is computed again at some of the points: where classes are
-    nearly separated few rows have a variance. The decrements are ``sqrt(g' B g)``, B being the
-    metric's inverse or that of L-BFGS, whichever is larger. Without pairs these are gradient steps
-    of the length of Barzilai and Borwein, in the first metric.
+    Points rise by rounding at most. The decrements are ``sqrt(g' B g)``, B being the metric's
+    inverse or that of L-BFGS, whichever is larger. Without pairs these are gradient steps of the
+    length of Barzilai and Borwein.
     """
     point, renewed = objective.at(theta), _RENEWED
     if not np.isfinite(point.value):
@@ -164,8 +161,7 @@ def inverse_product(
 ) -> np.ndarray:
     """Return the inverse of the approximate Hessian times g, by two loops over the pairs.
 
-    `pairs` are (s, y, 1 / s'y), the last step last; `gamma` times the metric is the inverse without
-    them.
+    `pairs` are (s, y, 1 / s'y), the last step last; `gamma` scales the metric.
     """
     q, factors = g.copy(), []
     for s, y, rho in reversed(pairs):

@@ -44,12 +44,10 @@ def first_point(objective: Objective, theta: np.ndarray) -> np.ndarray:
 
 
 def newton_steps(objective: Objective, theta: np.ndarray, stride: int = 1) -> Iterator[Step]:
-    """Yield the points of Newton's method, which never rise but by rounding, from `theta` on, until
-    no step helps; none where the objective is not finite.
+    """Yield the points of Newton's method from `theta` on; none where the objective is not finite.
 
-    Each point's pass gives the Hessian of the next step; near the optimum the last one is kept. The
-    decrement is infinite where probabilities are saturated, so that the gradient has a part in
-    which the Hessian is 0.
+    Points rise by rounding at most. The decrement is infinite where probabilities are saturated, so
+    that the gradient has a part in which the Hessian is 0.
     """
     rows, keep, before, system = objective.rows, False, np.inf, None
     point = objective.at(theta, hessian=True, stride=stride)
@@ -90,8 +88,7 @@ def search(
 ) -> Point | None:
     """Return the first point of full, half, quarter ... steps that is low enough; None if none is.
 
-    Armijo's rule; where the change is below rounding, any point that is not higher by more than
-    that.
+    Armijo's rule; where the change is below rounding, any point not higher by more than that.
     """
     length, direction = 1.0, direction.reshape(point.theta.shape)
     least = ROUNDING * abs(point.value)

@@ -36,10 +36,9 @@ _INNER = 1e-3  # of the first squared decrement: one that ends the steps in the 
 
 
 def proximal_newton_steps(objective: ElasticNetObjective, theta: np.ndarray) -> Iterator[Step]:
-    """Yield points of the objective that never rise but by rounding, from `theta` on, until no step
-    helps; none where it is not finite.
+    """Yield points of the objective from `theta` on; none where it is not finite.
 
-    The squared decrement is the fall that the next step promises, to first order.
+    They rise by rounding at most; the squared decrement is the promised fall, to first order.
     """
     rows = objective.rows
     point = objective.at(theta, hessian=theta.size <= _LARGEST)
@@ -96,8 +95,7 @@ def _newton_steps(objective, point):
 def _step(objective, point):
     """Return where the quadratic model is least, from here, and the fall to first order, < 0.
 
-    That is not finite where curvatures are so small, of saturated probabilities, that steps
-    overflow.
+    Not finite where curvatures of saturated probabilities are so small that steps overflow.
     """
     theta, g = point.theta, point.gradient
     c, D = theta.shape
