@@ -16,8 +16,7 @@ _VALUES = 1_000_000  # kernel values, or features, of a block of rows: some mega
 class Expansion:
     """Vectors v_j prepared for sum_j a_j k(x, v_j), one block of rows x at a time.
 
-    V is (m, d), dense or CSR, a result of `kernel.encode`, or the columns (m,) of a precomputed
-    kernel.
+    V is (m, d), a result of `kernel.encode`, or the columns (m,) of a precomputed kernel.
     """
 
     def __init__(self, V: Any, kernel: Kernel) -> None:

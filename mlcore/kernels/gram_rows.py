@@ -22,10 +22,9 @@ LINE = 16  # values; rows and groups of slots are padded to whole vectors
 class KernelRows:
     """Kernel values between the n training samples X, rows or encoded, in blocks of rows.
 
-    Values, the largest near `size`, are float32 unless `double` or out of range. `linear`: K b is
-    ``X (X'b)``, so that no rows of K are needed; `halves`: K is symmetric, `fill_all` half the
-    work; `selects`: there is `of_samples`. A value costs `terms` products (infinite: unknown);
-    `nbytes` are beside the samples; `distance` is that of an origin a caller took from the samples.
+    Values are float32 unless `double` or out of range. `linear`: K b is ``X (X'b)``; `halves`: K is
+    symmetric, `fill_all` half the work; `selects`: there is `of_samples`. A value costs `terms`
+    products (infinite: unknown); `nbytes` are beside the samples; `distance` is of their origin.
     """
 
     linear = halves = selects = False
@@ -217,9 +216,7 @@ def add_rows(
 class GramRows:
     """Rows of the Gram matrix K of all samples, computed when first asked for.
 
-    At most `capacity` rows are kept; without `keeps` none, so cheap are they to compute again.
-    `matrix` (n, n), symmetric and in C order, is K itself, where it is there already. With `whole`
-    row i of `rows` is row i of K, for every i.
+    At most `capacity` rows are kept, none without `keeps`; `whole`: row i of `rows` is that of K.
     """
 
     CHEAP = 32.0  # products per value: up to this, to compute it again is as quick as to fetch it
@@ -344,8 +341,7 @@ class GramRows:
     def pieces(self, wanted: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """Yield all of the `wanted` rows (repeats allowed) as (array, batch, slots).
 
-        ``array[slots]`` has the rows ``wanted[batch]`` of K in its first n columns; `batch`
-        ascends. Rows that are not cached are computed and not kept.
+        ``array[slots]`` has the rows ``wanted[batch]`` of K, `batch` ascending, in n columns.
         """
         slots = self._slot[wanted]
         here = np.flatnonzero(slots >= 0)

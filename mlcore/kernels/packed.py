@@ -122,9 +122,7 @@ def row_sums(X: np.ndarray | sparse.csr_array, of: str) -> np.ndarray:
 class Products:
     """Dense rows, multiplied by BLAS tile by tile: many features, few zeros.
 
-    X (n, d) is in C order; `terms` (n,) are those of each sample beside inner products.
-    `terms_per_value` counts the products that one kernel value costs; `nbytes` is of rows and
-    columns.
+    `terms` (n,) are those of each sample beside inner products; a value costs `terms_per_value`.
     """
 
     halves = True  # `symmetric` computes half of the values
@@ -342,9 +340,7 @@ def _shares(n_rows, n_columns, terms_per_value):
 class _Plan(NamedTuple):
     """Layout and parameters that the rows and the columns of one matrix share.
 
-    With `differences` a Gaussian kernel of few features is computed from squared differences.
-    `shift` (d,) is subtracted from each sample; `scale` is the factor of the samples that stands
-    for gamma, where float32 cannot hold the terms.
+    `differences`: Gaussian, of few features. `scale` stands for gamma where float32 is too narrow.
     """
 
     layout: type[Panels] | type[Products] | type[Inverted]
@@ -374,8 +370,7 @@ class _Plan(NamedTuple):
 class Packed:
     """Rows of X, dense or CSR, prepared for one kernel, as rows and as columns of its matrix.
 
-    `dtype` is that of the values and of the arithmetic. `like` has the columns that these rows will
-    meet: same layout, same shift and scale. `diagonal` (n,) float64 is k(x, x).
+    `like` has the columns that these rows will meet; `diagonal` (n,) float64 is k(x, x).
     """
 
     def __init__(self, X, kernel, *, dtype, like=None):

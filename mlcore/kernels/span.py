@@ -40,12 +40,10 @@ class SpanBasis(NamedTuple):
 
 
 class Span:
-    """The functions ``sum_j beta_j k(c_j, .)`` of m centres c_j.
+    """The functions ``sum_j beta_j k(c_j, .)`` of m centres c_j, samples or columns of a matrix.
 
-    They are samples, or columns of a precomputed kernel; ``L L'``, L (m, m) lower triangular, is
-    their Gram matrix times ``2^-power``, `power` even: norms reach 1/2 in this unit, that of
-    `rounding`. ``phi(x) = L^-1 k(x)``, in it, are coordinates in an orthonormal basis: theta'phi
-    has the squared norm theta'theta, and ``beta = 2^-power L^-T theta``.
+    ``L L'`` is their Gram matrix times ``2^-power``. In this unit ``phi(x) = L^-1 k(x)`` are
+    coordinates in an orthonormal basis, and ``beta = 2^-power L^-T theta``.
     """
 
     def __init__(
@@ -87,10 +85,7 @@ def span_of(
 ) -> tuple[Span, np.ndarray]:
     """Choose at most `count` centres among samples; return their span and their indices, (m,).
 
-    Centres are the pivots of a randomly pivoted Cholesky factorisation of the Gram matrix, of all
-    samples or of 20 for each centre; one that is nearly a combination of others is left out. With
-    `precomputed` the samples are that matrix, (n, n). A kernel that is not positive semi-definite
-    on them raises ValueError.
+    Centres are pivots of a random Cholesky factorisation, less those nearly combinations of others.
     """
     n = samples.shape[0]
     count = min(count, n)
@@ -141,10 +136,8 @@ class _Rows:
 def random_pivots(S: Columns, rank: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Return F (n, r), r <= rank, with F F' near S and F F' <= S, and the pivots.
 
-    Columns are drawn in blocks, with probabilities that are the diagonal of S - F F'; it ends early
-    where that is rounding. r columns of S are computed, and O(n r²) operations. Source: Chen,
-    Epperly, Tropp, Webber, *Randomly pivoted Cholesky*, Comm. Pure Appl. Math. 78, 2025
-    (arXiv:2207.06503).
+    Source: Chen, Epperly, Tropp, Webber, *Randomly pivoted Cholesky*, Comm. Pure Appl. Math. 78,
+    2025 (arXiv:2207.06503). r columns of S are computed, in O(n r²) operations.
     """
     left = S.diagonal.copy()
     n, total, pivots = len(left), float(left.sum()), []

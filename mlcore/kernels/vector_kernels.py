@@ -219,8 +219,7 @@ def as_kernel(
 ) -> Kernel:
     """Return the `Kernel` for a name, for a user's function or for a `Kernel`; else raise.
 
-    `gamma`, `degree` and `coef0`, checked, are those of a kernel by name; `gamma` may be a rule's
-    name. "precomputed" is a name only if `precomputed`. Errors name the model `owner`.
+    `gamma` may be a rule's name; errors name the model `owner`.
     """
     if isinstance(kernel, Kernel):
         return kernel
@@ -241,8 +240,7 @@ def _by_name(name, gamma, degree, coef0):
 def resolve_gamma(gamma: float | str, X, weight=None) -> float:
     """Return the number that `gamma` means for these samples, X (n, d).
 
-    It is one of at least 0, "scale" for 1 / (d Var(X)), with `weight` (n,) in the variance, or
-    "auto" for 1 / d.
+    "scale" is 1 / (d Var(X)), with `weight` (n,) in the variance; "auto" is 1 / d.
     """
     if isinstance(gamma, str):
         as_choice(gamma, "gamma", ("scale", "auto"))

@@ -173,9 +173,7 @@ def _normalized(
 ) -> np.ndarray:
     """Return k(x, y) / sqrt(k(x, x) k(y, y)) in the place of K = k(x, y), (n, m), at most 1.
 
-    `rows` (n,) and `columns` (m,) are k(x, x) and k(y, y). A sample and itself have exactly 1.
-    Samples without features, of k(x, x) = 0, have 1 with each other and 0 with the rest, as if they
-    shared a feature of their own.
+    `rows` and `columns` are k(x, x) and k(y, y); where both are 0 the value is 1, else 0.
     """
     (rows, row_scales), (columns, scales) = map(_scaled_squares, (rows, columns))
     step = max(1, _BLOCK // max(1, len(columns)))
@@ -198,8 +196,7 @@ def _normalized(
 def _scaled_squares(squares):
     """Return squares in [1/2, 2), and the power of two by which each root is to be multiplied.
 
-    The root of a product of two squares is then exact for equal ones, and neither too large nor too
-    small. Of 0 it is 1, and the power 0.
+    The root of a product of two equal ones is then exact. Of 0 it is 1, and the power 0.
     """
     mantissas, exponents = np.frexp(squares)  # in [1/2, 1)
     odd = exponents % 2

@@ -35,10 +35,9 @@ class GappedKernel(KernelOfStrings):
 
 
 def gapped_products(X: Strings, Y: Strings | None, length: int, decay: float) -> np.ndarray:
-    """Return the values of all pairs, (n, m); without Y exactly symmetric, half of it computed.
+    """Return the values of all pairs over decay^(2 length), (n, m); without Y exactly symmetric.
 
-    They are divided by decay^(2 length). A pair of strings so long that it would take minutes
-    raises ValueError.
+    A pair of strings so long that it would take minutes raises ValueError.
     """
     upper = Y is None
     Y = X if Y is None else Y

@@ -8,9 +8,8 @@ import numpy as np
 class ScoreTable(NamedTuple):
     """The parameters of the k components of a mixture as their scores need them.
 
-    ``z = (x - centre) * factor``, both (k, d) float64, has in each component mean 0 and variance 1.
-    `scales` says which there are: "each" feature's of a component, "one" for all, or "none". With
-    `of_total` the centres are those of a row of total 1. Above `threshold` a value is 1, else 0.
+    ``z = (x - centre) * factor``, both (k, d), has mean 0 and variance 1. There are `scales` of
+    "each" feature, "one" or "none"; `of_total`: the centres are those of a row of total 1.
     """
 
     centres: np.ndarray

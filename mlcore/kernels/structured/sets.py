@@ -12,8 +12,7 @@ from mlcore.checks.encoded_samples import EncodedSamples
 class Sets(EncodedSamples):
     """Sets of vectors: set i has the rows offsets[i] to offsets[i + 1] of `points`, (n_points, d).
 
-    `points` is float32 or float64, `offsets` (n_all + 1,) int64. `grids` is what `PyramidMatch` has
-    derived from all sets, kept where some of them are saved.
+    `grids` is what `PyramidMatch` has derived from all sets, kept where some of them are saved.
     """
 
     def __init__(self, points: np.ndarray, offsets: np.ndarray, grids: dict | None = None) -> None:
@@ -44,12 +43,9 @@ class Sets(EncodedSamples):
 
     @classmethod
     def of(cls, X: Any, *, owner: str, name: str = "X", like: Any = None) -> Self:
-        """Check the sets of a list, and join them.
+        """Check the sets of a list, and join them; messages name the set.
 
-        float32 stays float32 if all sets are; `like` asks for a type. What is no list, tuple, array
-        of objects or series, and None and other members that are no sets of vectors, raise
-        TypeError; an empty list, sets of vectors of different lengths, without any vector, NaN and
-        infinity ValueError. The message names the set.
+        Wrong types raise TypeError; no sets, no vectors, unequal lengths and NaN raise ValueError.
         """
         members = _members(X, owner, name)
         arrays, d = [], None

@@ -46,10 +46,9 @@ class _Pairs(NamedTuple):
 
 
 class Grams:
-    """The substrings of `length` symbols that a list of strings has, in columns.
+    """The substrings of `length` symbols that a list of strings has, in sorted columns.
 
-    Longer ones are pairs of shorter ones, which may overlap. A pair is a number, so that none is
-    taken for another, and the rank of a number is that of the substring: columns are sorted.
+    Longer ones are pairs of shorter ones, which may overlap, numbered by their rank.
     """
 
     def __init__(self, strings: Strings, length: int) -> None:

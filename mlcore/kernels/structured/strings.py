@@ -16,8 +16,7 @@ _KINDS = {str: "str", bytes: "bytes", np.str_: "str", np.bytes_: "bytes"}
 class Strings(EncodedSamples):
     """A list of strings, "str", "bytes" or "tokens", encoded once; parts of it share its codes.
 
-    `codes` (total,) int32 are code points, bytes, or places in `symbols`, the sorted tokens;
-    `offsets` (n_all + 1,) int64 is where each string begins, and the last ends.
+    `codes` are code points, bytes, or places in `symbols`; `offsets` (n_all + 1,) begin strings.
     """
 
     def __init__(
@@ -100,9 +99,7 @@ class KernelOfStrings(StructuredKernel):
 def as_strings(X: Any, owner: str, name: str = "X") -> Strings:
     """Return a list of strings, checked and encoded: all of str, of bytes, or of sortable tokens.
 
-    X is a list, tuple, one-dimensional array or series, or Strings. One string instead of a list,
-    None, numbers, mixed kinds, and tokens that cannot be hashed or sorted raise TypeError, which
-    names the place; an empty list and an array that has not one dimension ValueError.
+    Wrong kinds raise TypeError, which names the place; an empty or two-dimensional list ValueError.
     """
     if isinstance(X, Strings):
         return X
