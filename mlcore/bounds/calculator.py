@@ -26,11 +26,8 @@ def calculator(
 ) -> Callable[[Callable[_P, Any]], Callable[_P, Any]]:
     """Let a function of numbers take arrays, which broadcast, as its arguments `names`.
 
-    Every entry of the result is that of a call with numbers, and so is every error, which also
-    names the place. Keywords collected by ``**`` count as named, and the keyword d is an alias
-    of `vc_dimension`. `whole` is for functions that take arrays themselves, so that only the shapes
-    are checked here; `elementwise` is for formulas that can be computed on intervals, most entries
-    at once.
+    Keywords collected by ``**`` count as named. `whole` is for functions that take arrays
+    themselves; `elementwise` for formulas that can be computed on intervals.
     """
 
     def decorate(function):

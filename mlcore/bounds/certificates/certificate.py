@@ -206,8 +206,7 @@ class Certificate:
 def _least_sample(target, delta, rate):
     """Return the least m at which ceil(rate m) errors have a binomial bound of at most `target`.
 
-    With k errors the least m is M(k) = test_set_sample_size(target, delta, k=k), so the result
-    is M(k) for the first k with M(k) rate <= k. M(k) / k falls, but for the rounding of M.
+    It is M(k) for the first k with M(k) rate <= k, M(k) being the size for k errors.
     """
 
     def size(k):

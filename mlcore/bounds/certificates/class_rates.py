@@ -47,10 +47,8 @@ class ClassRates(NamedTuple):
 def rates_of_classes(y: np.ndarray, predicted: np.ndarray, delta: float) -> tuple[ClassRates, ...]:
     """Bound recall, error and precision of every class; one of them fails with at most `delta`.
 
-    Given the labels, the number of right predictions for a class is binomial; so it is, given the
-    predictions, among the examples predicted to be of a class. Half of delta is divided among the
-    classes that have examples, and half among the labels that are predicted; each number is known
-    given what it is conditioned on. The recall of a class without examples is 0.
+    The numbers are binomial given the labels, or the predictions: half of delta is for each kind,
+    divided among its classes. The recall of a class without examples is 0.
     """
     truth, guesses = y.tolist(), predicted.tolist()
     right = Counter(a for a, b in zip(truth, guesses, strict=True) if a == b)

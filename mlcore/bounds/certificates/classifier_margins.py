@@ -16,12 +16,9 @@ _BITS = 64  # of a float
 
 
 class Machine(NamedTuple):
-    """Classifier by the sign of <w, phi(x)> + b.
+    """Classifier by the sign of <w, phi(x)> + b; `linear`: phi(x) = x, and w is in `coef_`.
 
-    linear : True if phi(x) = x, and w is in `coef_`
-    expansion : True if w is a sum over support vectors
-    gamma_bits : description length, in bits, of a width chosen from the data
-    counted : True if the settings that a search compared count as candidates
+    `gamma_bits` describe a width chosen from the data; `counted` settings are candidates.
     """
 
     linear: bool
@@ -104,11 +101,9 @@ def signed_cosines(
     predicted: np.ndarray,
     fitted: bool,
 ) -> np.ndarray | str:
-    """Return y_i <w, z_i> / (|w| |z_i|), (n,), or the reason why they are not known.
+    """Return y_i <w, z_i> / (|w| |z_i|), (n,), rounded down, or the reason why they are not known.
 
-    z = (phi(x), 1) and w = (w, b): the intercept is the weight of a constant feature. They are
-    rounded down. `values` and `predicted` are the decision function and labels of X, an array or
-    sparse; `fitted` is `fitted_to(estimator, X)`.
+    z = (phi(x), 1) and w = (w, b). `fitted` is `fitted_to(estimator, X)`.
     """
     if values.shape != y.shape:
         return "its decision function has no single value for each example"

@@ -23,12 +23,9 @@ _SEVERAL = ("estimators_", "calibrated_classifiers_")  # attributes with several
 
 
 class Classifier(NamedTuple):
-    """Source of predictions.
+    """Source of predictions, under its `name` in the report: a `model`, a function, or labels.
 
-    name : name in the report
-    model : the fitted model, None for a function or for predictions
-    predict : a function of X; None for predictions
-    predictions : the labels, if given instead of a classifier
+    `predict` is None for labels, which are `predictions`.
     """
 
     name: str

@@ -29,8 +29,7 @@ def has_guarantee(estimator: Any) -> bool:
 def mistake_compression(data: Any, delta: float, counted: bool) -> Bound | str:
     """Return the bound for a perceptron, which the same rounds with its mistakes alone rebuild.
 
-    The message says which of the mistaken examples each epoch took: their number, and which; if
-    epochs have orders of their own, the number of mistakes and an example for each.
+    The message says which of the mistaken examples each epoch took.
     """
     estimator, m = data.estimator, len(data.wrong)
     support, trace = np.asarray(estimator.support_), np.asarray(estimator.mistake_trace_)

@@ -77,10 +77,9 @@ class Training:
 
 
 def families(data: Training) -> dict[str, Callable[[Training, float], Bound | str]]:
-    """Return the families of bounds for this kind of classifier, by name.
+    """Return the families of bounds for this kind of classifier: functions of delta, by name.
 
-    Each is a function that returns its bound at a delta, or the reason why it has none. The number
-    of families must not depend on the sample, since delta is divided by it.
+    Their number must not depend on the sample, since delta is divided by it.
     """
     found = {}
     if has_guarantee(data.estimator):

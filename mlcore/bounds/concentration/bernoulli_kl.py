@@ -153,8 +153,7 @@ def kl_inverse_lower(q: Any, c: Any) -> Any:
 def excess_over_log(x: np.ndarray) -> np.ndarray:
     """Return phi(x) for an array x >= -1, infinite at -1.
 
-    With r = x / (2 + x), ln(1 + x) = 2 atanh(r) and x = 2 r + r x, so near 0 phi is r x minus a
-    series that begins with r³.
+    With r = x / (2 + x), near 0 it is r x minus a series that begins with r³.
     """
     r = x / (2 + x)
     square = r * r
@@ -166,10 +165,9 @@ def excess_over_log(x: np.ndarray) -> np.ndarray:
 
 
 def deviance(q: np.ndarray, p: np.ndarray, h: np.ndarray) -> np.ndarray:
-    """Return ``q phi(h / q) = q ln(q / p) + p - q``, one of the two terms of kl.
+    """Return ``q phi(h / q) = q ln(q / p) + p - q``, with h = p - q given to keep its digits.
 
-    q, p and h = p - q are given separately, as a difference of floats would lose digits. With
-    1 + h / q = (1 + u)², phi(h / q) = u² + 2 phi(u) without cancellation.
+    With 1 + h / q = (1 + u)², phi(h / q) = u² + 2 phi(u) without cancellation.
     """
     ratio = q / p
     plain = (ratio > _LEAST_NORMAL) & (ratio < np.inf)  # it may over- or underflow

@@ -208,9 +208,8 @@ def _value(everyone, following, same_tables):
 def _consistent_steps(space, columns):
     """Return the steps, the best value of steps to one concept, and an upper bound on the value.
 
-    A step is (upper bound on the value after it, mistakes in it, size, version space); the steps
-    ascend. Only mistakes are steps: a round without one can be postponed until after the last
-    mistake, with the same version space in the end.
+    Steps are mistakes, ascending: (upper bound on the value after it, mistakes, size, version
+    space).
     """
     first, sides = space & -space, set()
     for column in columns:
@@ -250,8 +249,7 @@ def _halving_steps(space, columns):
 class _SameTables:
     """Values of version spaces by the name of their table, the same for reordered rows and columns.
 
-    A name costs more than a step, so names are computed only from the thousandth version space on,
-    and for few of them unless many turn out to be known.
+    Names cost more than steps: they begin at the thousandth version space.
     """
 
     def __init__(self, table):

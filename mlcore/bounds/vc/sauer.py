@@ -120,8 +120,7 @@ def log_growth(m: int, d: int) -> Decimal:
 def _log_growth_beyond_floats(m, d):
     """Return ln Phi_d(m) of m >= 2**1023 from above, by a relative 1e-14.
 
-    Phi_d(m) <= C(m, d) (m - d + 1) / (m - 2 d + 1), and at most 2^m; C(m, d) by Robbins's form of
-    Stirling's bounds, where math.tau is a float below 2 pi.
+    Phi_d(m) <= C(m, d) (m - d + 1) / (m - 2 d + 1), with Robbins's form of Stirling's bounds.
     """
     if 2 * d >= m:
         return m * log(2)
