@@ -33,8 +33,7 @@ from mlcore.runtime.memory import free_bytes
 class RidgeData(NamedTuple):
     """Checked arguments of a fit: all `samples`, y (n,) or (n, k), and `weight` (n,), in float64.
 
-    `used` are the samples of positive weight, at the indices `kept` (m,), less `origin_` if there
-    is one.
+    `used` are the samples of positive weight, at the indices `kept`, less `origin_`.
     """
 
     samples: Any

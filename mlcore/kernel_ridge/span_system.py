@@ -17,10 +17,9 @@ from mlcore.runtime.threads import single_threaded_blas
 
 @stored(version=1)
 class RowUnits(NamedTuple):
-    """Units of the rows [phi y] of a span's features and targets: powers of two, and an origin.
+    """Units of the rows [phi y] of features and targets: powers of two, and an `origin` (m + k,).
 
-    Sums over the rows are taken from `origin` (m + k,). `several` is True if the targets are
-    columns, False if they are a vector.
+    `several` is True if the targets are columns, False if they are a vector.
     """
 
     weight_power: int
@@ -122,12 +121,10 @@ class SpanSystem:
         return Cholesky.of(A)
 
     def solve(self, alpha: float, columns: np.ndarray, span: Span) -> Solved:
-        """Solve for these targets.
+        """Solve for these targets, with bounds that allow for rounding.
 
-        With the residual ``rho = C - (A + alpha I) theta``, the objective is at most
-        ``|rho|² / alpha`` above its minimum in the span, and ``|f - f*| <= |rho| / alpha``.
-        Rounding of the sums, of the features and of the factor of the centres' Gram matrix K
-        changes rho; the last two grow with the norm of K^-1.
+        With the residual ``rho = C - (A + alpha I) theta``, the objective is at most ``|rho|² /
+        alpha`` above its minimum in the span, and ``|f - f*| <= |rho| / alpha``.
         """
         m, C, rounding = self.m, self.C[:, columns], span.rounding
         with single_threaded_blas():

@@ -45,13 +45,9 @@ def verified(
 ) -> RidgeVerification:
     """Return the verification of ``f = sum_j beta_j k(c_j, .)`` and b, for k targets.
 
-    `centers` are the c_j or columns of a precomputed kernel, `beta` is (m, k), and b is `offset`
-    (k,). X are the checked samples of positive weight, also those of `system`, which stores no Gram
-    matrix. With e = y - f - b, ``nu = w e`` less, with an intercept, ``w sum(nu) / W``, is a point
-    of the dual problem, and the gap there is ``alpha |f - g|²``,
-    ``g = sum_i nu_i k(x_i, .) / alpha``, and ``W mean(e)²`` more with an intercept. As
-    ``|f - f*|² alpha`` is at most the gap, so is the distance of predictions. One product with K,
-    computed in blocks.
+    With e = y - f - b, the dual point is ``nu = w e`` (with an intercept less ``w sum(nu) / W``),
+    and the gap there is ``alpha |f - g|²``, ``g = sum_i nu_i k(x_i, .) / alpha``, plus ``W
+    mean(e)²``. It bounds ``alpha |f - f*|²``. One product with K, computed in blocks.
     """
     S, u, units = system.S, system.u[:, None], system.units
     fit_intercept, rounding = system.fit_intercept, system.rounding

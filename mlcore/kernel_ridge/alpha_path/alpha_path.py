@@ -54,10 +54,8 @@ class RidgePath(NamedTuple):
 class Fitted(NamedTuple):
     """Ridge functions of one alpha for k targets, and what the criteria need.
 
-    `coef` (n, k) is c, where a = u c; `intercept` (k,) is of the targets less their mean, 0 without
-    one; `inverse_diagonal` (n,) is of the matrix G that takes u y to c; `energy` (k,) is
-    ``(u y)' G u y``. `log_determinant` is of S + alpha I, with an intercept plus
-    ``log u' (S + alpha I)^-1 u``; NaN where unknown.
+    `coef` (n, k) is c, where a = u c; G takes u y to c: `inverse_diagonal` (n,) is its diagonal,
+    `energy` (k,) is ``(u y)' G u y``. `intercept` (k,) is of targets less their mean.
     """
 
     coef: np.ndarray
@@ -71,9 +69,8 @@ class AlphaPath:
     """Ridge functions of a system for any alpha above 0; a subclass solves it.
 
     With M the inverse of S + alpha I, G is M; with an intercept ``M - M u u' M / u' M u``. Sources:
-    G. Golub, M. Heath, G. Wahba, *Generalized cross-validation as a method for choosing a good
-    ridge parameter*, Technometrics 21, 1979; C. Rasmussen, C. Williams, *Gaussian Processes for
-    Machine Learning*, 2006, chapter 5.
+    Golub, Heath, Wahba, *Generalized cross-validation*, Technometrics 21, 1979; Rasmussen,
+    Williams, *Gaussian Processes for Machine Learning*, 2006, chapter 5.
     """
 
     def __init__(self, system: RidgeSystem) -> None:
@@ -84,10 +81,9 @@ class AlphaPath:
         raise NotImplementedError
 
     def explained(self, k: np.ndarray, alpha: float) -> np.ndarray:
-        """Return what the samples take from the variance of f at new ones, before the factor s².
+        """Return ``k' M k``, what the samples take from the variance of f, for each k (m, n).
 
-        ``k' M k`` for each, k (m, n) their kernel values with the samples, M the inverse of K +
-        alpha/w; with an intercept less ``(1 - k' M 1)² / 1' M 1``, the variance of b.
+        With an intercept less ``(1 - k' M 1)² / 1' M 1``, the variance of b.
         """
         raise NotImplementedError
 
@@ -102,10 +98,9 @@ class AlphaPath:
     def criterion(self, name: str, alpha: float, columns: np.ndarray) -> np.ndarray:
         """Return the criterion whose minimum chooses alpha, (k,).
 
-        "loo" is the weighted mean square of the leave-one-out errors, "gcv" generalised
-        cross-validation, "likelihood" -2 log p of targets that are Gaussian with covariance
-        ``s² (K + alpha / w)``, less a constant, at its best s²; with an intercept, of their
-        contrasts (restricted likelihood).
+        "loo" is the mean square of leave-one-out errors, "gcv" generalised cross-validation,
+        "likelihood" -2 log p of Gaussian targets (with an intercept, of their contrasts) at the
+        best s².
         """
         return self.criterion_of(name, self.fitted(alpha, columns))
 

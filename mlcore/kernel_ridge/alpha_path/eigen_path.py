@@ -12,10 +12,9 @@ _VALUES = 1_000_000  # eigenvector entries squared at a time
 
 
 class EigenPath(AlphaPath):
-    """Eigenvectors of S, whose Gram matrix is stored, and what follows for any alpha in O(n²).
+    """Eigenvectors of S = Q diag(s) Q', and what follows for any alpha in O(n²).
 
-    O(n³) time once. S = Q diag(s) Q'. With h_i = 1 / (s_i + alpha), M = Q diag(h) Q'. ValueError if
-    S has a negative eigenvalue beyond rounding.
+    O(n³) time once. ValueError if S has a negative eigenvalue beyond rounding.
     """
 
     def __init__(self, system: RidgeSystem) -> None:

@@ -29,8 +29,7 @@ class _Factored(NamedTuple):
 class FactorPath(AlphaPath):
     """Factors of S + alpha I in float64, of which the last is kept; the Gram matrix is stored.
 
-    Where one fails, as S + alpha I is singular up to rounding, the eigenvectors of S are taken.
-    2 n³ / 3 operations for each alpha, half of them for the diagonal of the inverse.
+    Eigenvectors replace one that fails. 2 n³ / 3 operations for each alpha.
     """
 
     def __init__(self, system: RidgeSystem) -> None:
@@ -98,8 +97,7 @@ def path_for(system: RidgeSystem, n_alphas: int) -> AlphaPath:
 def by_eigenvectors(n: int, n_alphas: float) -> bool:
     """Return True if the eigenvectors of n samples take less time than a factor for each alpha.
 
-    They take that of 6, 7 and 10 factors with the diagonals of their inverses, for 1000, 2000 and
-    4000 samples.
+    They take that of 6, 7 and 10 factors for 1000, 2000 and 4000 samples.
     """
     return n_alphas >= (7 if n < 3000 else 10)
 

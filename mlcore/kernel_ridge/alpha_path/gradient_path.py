@@ -16,8 +16,7 @@ _STEPS = 1000
 class GradientPath(AlphaPath):
     """Solutions by conjugate gradients with a partial factor F of S.
 
-    The diagonal of the inverse takes n right sides, in blocks: O(n³) time a step. A quadratic form
-    ``b' M b`` is x'b, x the iterate, to within the residual's square over alpha.
+    The diagonal of the inverse takes n right sides, in blocks: O(n³) time a step.
     """
 
     def __init__(self, system: RidgeSystem, F: np.ndarray) -> None:

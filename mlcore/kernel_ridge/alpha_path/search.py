@@ -38,10 +38,9 @@ def vertex(alphas: np.ndarray, values: np.ndarray) -> float:
 def best_alphas(
     criterion: Callable[[float, np.ndarray], np.ndarray], top: float, n_targets: int
 ) -> np.ndarray:
-    """Return for each target the alpha of the least criterion, (n_targets,).
+    """Return for each target the alpha of the least criterion: the best of 50, then golden section.
 
-    The best of 50, then golden section. ``criterion(alpha, columns)`` is (k,), of these k targets;
-    `top` is the largest eigenvalue of the Gram matrix.
+    ``criterion(alpha, columns)`` is (k,); `top` is the largest eigenvalue of the Gram matrix.
     """
     alphas, every = grid(top), np.arange(n_targets)
     values = np.array([criterion(alpha, every) for alpha in alphas])

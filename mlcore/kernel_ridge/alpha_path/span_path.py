@@ -18,19 +18,15 @@ Blocks = Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]
 class SpanPath:
     """Eigenvectors of the features' inner products, and what follows for any alpha in O(m).
 
-    With F the features of n samples times the roots u of the weights, ``S = F F'`` has the
-    eigenvalues s of ``A = F'F`` beside zeros, so that the traces, determinants and quadratic forms
-    in ``(S + alpha I)^-1`` which `AlphaPath` explains are sums over s and over t, the eigenvectors'
-    products with F'y:
+    With F (n, m) the weighted features, ``A = F'F`` has eigenvalues s, r of them above 0, t are the
+    products of its eigenvectors with F'y, and e is the sum of squares beyond the span:
 
-    - ``log det(S + alpha I) = sum log(s + alpha) + (n - r) log alpha``, r the number of s above 0;
+    - ``log det(S + alpha I) = sum log(s + alpha) + (n - r) log alpha``;
     - ``alpha tr (S + alpha I)^-1 = sum alpha / (s + alpha) + n - r``;
-    - ``y'(S + alpha I)^-1 y = sum t²/s / (s + alpha) + e / alpha``, e the sum of squares that least
-      squares in the span leave;
+    - ``y'(S + alpha I)^-1 y = sum t²/s / (s + alpha) + e / alpha``;
     - the sum of squared residuals is ``sum t²/s (alpha / (s + alpha))² + e``.
 
-    With an intercept features and targets are less their means, and n - 1 takes the place of n.
-    O(m³) time once.
+    With an intercept features and targets are less their means, and n is n - 1. O(m³) time once.
     """
 
     def __init__(self, system: SpanSystem) -> None:
@@ -74,8 +70,7 @@ class SpanPath:
     ) -> list[np.ndarray]:
         """Return weighted means of squared leave-one-out errors, an (a, j) array for each group.
 
-        A block is features (rows, m), targets (rows, k) and weights (rows,); a group is alphas (a,)
-        and the targets (j,) for which they are wanted.
+        A group is alphas (a,) and targets (j,); a block is features, targets and weights of rows.
         """
         system, m, total = self.system, self.system.m, 0.0
         found = [np.zeros((len(alphas), len(columns))) for alphas, columns in groups]
@@ -97,8 +92,7 @@ class SpanPath:
     def best_alphas(self, name: str, blocks: Callable[[int], Blocks] | None) -> np.ndarray:
         """Return for each target the alpha of the least criterion, (k,).
 
-        `blocks`, for "loo" alone, starts the iterator of `left_out`; it gets the number of values
-        that are computed at a time for each row.
+        `blocks`, for "loo", takes the number of values computed at a time for each row.
         """
         top, every = float(self.values.max(initial=0.0)), np.arange(self.products.shape[1])
         if blocks is None:

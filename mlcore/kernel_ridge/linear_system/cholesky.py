@@ -23,9 +23,7 @@ class Cholesky:
     def of(cls, A: np.ndarray, block: int = _BLOCK) -> Self | None:
         """Factor A, which is overwritten; return None if it is not positive definite.
 
-        A is float32 or float64 in C order; `block` columns are factored together. n³/3 operations.
-        A left-looking method by blocks, whose rows threads share: the same bytes for any number of
-        them.
+        Left-looking, by blocks whose rows threads share: the same bytes for any number of them.
         """
         n = len(A)
         with single_threaded_blas():

@@ -34,8 +34,7 @@ Report = Callable[[np.ndarray, np.ndarray], None]  # of the objectives and gaps 
 class RidgeUnits(NamedTuple):
     """A problem in safe units: the given values are those here times powers of two.
 
-    `weight` (n,), `targets` (n, k) and `penalties` (k,) are float64. `kernel_power`, of the kernel
-    values, is even; `square_power` is of the objective.
+    `kernel_power`, of the kernel values, is even; `square_power` is of the objective.
     """
 
     weight: np.ndarray
@@ -171,10 +170,8 @@ class GramOperator:
 class Solution(NamedTuple):
     """Coefficients c of ``(S + alpha I) c = u (y - b)``, u the roots of the weights, for k targets.
 
-    `coef` (n, k) is c; the dual coefficients are u c. The other arrays are (k,): `gap` is an upper
-    bound on how far the objective is from its minimum; errors of kernel values times `weight`
-    change it, where it is not `exact`, which is False if the matrix is singular and the function is
-    one of fewer samples.
+    `coef` (n, k) is c; the dual coefficients are u c. `gap` (k,) bounds the objective less its
+    minimum. If not `exact`, the matrix is singular and the function is one of fewer samples.
     """
 
     coef: np.ndarray
@@ -200,8 +197,7 @@ class _Solved(NamedTuple):
 class Evidence(NamedTuple):
     """Bounds of the errors of a solution, (k,) each: `gap` of the objective less its minimum.
 
-    `prediction` is B with ``|f(x) - f*(x)| <= B k(x, x)^(1/2)``; with an intercept,
-    ``B (k(x, x)^(1/2) + max_i k(x_i, x_i)^(1/2))`` for f + b.
+    `prediction` is B in ``|f - f*| <= B k(x, x)^(1/2)``, plus ``B max k(x_i, x_i)^(1/2)`` with b.
     """
 
     gap: np.ndarray
@@ -211,11 +207,9 @@ class Evidence(NamedTuple):
 class RidgeSystem:
     """The system ``(S + alpha I) c = u (y - b)`` of samples and targets, in its units.
 
-    The samples are checked, of positive weight (n,), and y is (n, k). `alphas` are (k,) penalties,
-    or a criterion, with which they are 0; a `stored` Gram matrix is computed at once; messages name
-    the model by `name`. S is ``diag(u) K diag(u)`` with u (n,) the roots of the weights, whose sum
-    is `total`; `center` (k,) the means of the targets with an intercept, else 0; `right` (n, k)
-    ``u (y - center)``; `rounding` that of a kernel value, in these units.
+    S is ``diag(u) K diag(u)``, u (n,) the roots of the weights, of sum `total`; `center` (k,) the
+    means of the targets with an intercept, else 0; `right` (n, k) ``u (y - center)``; `rounding`
+    that of a kernel value. `alphas` are 0 with a criterion; `stored` computes K at once.
     """
 
     def __init__(
@@ -365,14 +359,11 @@ class RidgeSystem:
     def evidence(self, solution: Solution, penalties: np.ndarray) -> Evidence:
         """Return bounds that allow for the rounding of kernel values and of sums.
 
-        With c the coefficients and r their residual, ``c - c* = -(S + alpha I)^-1 r``. So
-        ``|f - f*|² = r' (S + alpha I)^-1 S (S + alpha I)^-1 r``, to which an eigenvalue s of S
-        gives a factor ``s / (s + alpha)² <= 1 / (4 alpha)``: ``|f - f*| <= |r| / (4 alpha)^(1/2)``.
-        With an intercept the same holds for S in the plane orthogonal to u. Rounding of kernel
-        values and of sums of n terms changes r, and the prediction; n errors of mixed signs make at
-        most 2 n^(1/2) of them with great certainty, and independent errors add by their squares
-        (N. Higham, T. Mary, *A new approach to probabilistic rounding error analysis*, SIAM Journal
-        on Scientific Computing 41, 2019).
+        With r the residual of c, ``|f - f*|² = r' (S + alpha I)^-1 S (S + alpha I)^-1 r``, and an
+        eigenvalue s of S gives a factor ``s / (s + alpha)² <= 1 / (4 alpha)``. n errors of mixed
+        signs make at most 2 n^(1/2) of them with great certainty (N. Higham, T. Mary, *A new
+        approach to probabilistic rounding error analysis*, SIAM Journal on Scientific Computing 41,
+        2019).
         """
         # Sizes of the terms of each residual, then how much rounding changes it.
         S, u, rounding = self.S, self.u[:, None], self.rounding
