@@ -22,9 +22,8 @@ class Hindsight(NamedTuple):
 def best_in_hindsight(X: np.ndarray, y: np.ndarray, loss: Loss, vectors: VectorSet) -> Hindsight:
     """Return a vector u of the set that nearly minimises the sum of l(x_t.u, y_t).
 
-    Accelerated projected gradient steps on a smoothed loss, less smoothed in each stage, until the
-    duality gap is small: for derivatives a_t of the losses and any vector of the set, by Fenchel's
-    inequality, sum l >= sum_t (a_t x_t.u - l*(a_t)) >= -support(-X'a) - sum_t l*(a_t).
+    Accelerated projected gradient on ever less smoothed losses, until the duality gap is small: for
+    derivatives a_t, sum l >= -support(-X'a) - sum_t l*(a_t).
     """
     if vectors.kind is None:
         vectors = VectorSet("ball", vectors.radius)

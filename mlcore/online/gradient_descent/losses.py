@@ -9,11 +9,9 @@ from scipy.special import expit, xlogy
 class Loss(NamedTuple):
     """A loss l(z, y), convex in z; functions of arrays.
 
-    `value` and `derivative`, of z and y, give a subgradient where there is a corner. `conjugate`,
-    of a and y, is the largest a z - l(z, y) over z, for derivatives a. `smoothed`, of z, y and mu,
-    is the derivative of a loss nearby, itself a derivative of l somewhere; it changes by at most
-    `curvature` / mu times the change of z. If not `corners`, it is the derivative whatever mu, and
-    changes by at most `curvature`. With `labels`, y is -1 or 1.
+    `derivative` is a subgradient at corners; `conjugate`, of a and y, the largest a z - l(z, y).
+    `smoothed`, of z, y and mu, is the derivative of a loss nearby, of slope at most `curvature` /
+    mu (without `corners`, `curvature`). With `labels`, y is -1 or 1.
     """
 
     value: object

@@ -7,10 +7,9 @@ import numpy as np
 
 
 class VectorSet(NamedTuple):
-    """A ball, box or simplex of this radius, or (None) all vectors.
+    """All vectors (None), or a ball, box or simplex of this radius.
 
-    The ball has all w with |w| <= radius, the box those with entries from -radius to radius, the
-    simplex those with entries of at least 0 whose sum is the radius.
+    The box has entries from -radius to radius, the simplex those >= 0 whose sum is the radius.
     """
 
     kind: str | None

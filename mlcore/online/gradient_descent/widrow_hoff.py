@@ -27,8 +27,7 @@ class Settings(NamedTuple):
 class Rounds(NamedTuple):
     """State of the rounds beside the coefficients, for later rounds and for bounds on earlier ones.
 
-    `squares` (n_targets,) sum the squared norms of the gradients; `intercept` is True if the rounds
-    change the intercept, `several` if targets have an axis of their own, not if they are numbers.
+    `squares` (n_targets,) sum squared norms of gradients; `several`: targets have an axis.
     """
 
     squares: np.ndarray
