@@ -22,10 +22,9 @@ from mlcore.naive_bayes.smoothed import smoothed
 
 @stored(version=1)
 class CategoryCounts(NamedTuple):
-    """Weights of the categories of each feature in each class.
+    """Weights of the categories of each feature in each class, of which `classes` (c,) are sorted.
 
-    `classes` (c,) are sorted, with the weights of all their rows, float64 (c,). `categories`,
-    sorted, and `tables`, float64 (c, n_categories), have an array for each feature.
+    `categories` (sorted) and `tables` (c, n_categories) have an array for each feature.
     """
 
     classes: np.ndarray
@@ -44,8 +43,7 @@ class CategoryCounts(NamedTuple):
 class CategoryTable(NamedTuple):
     """Probabilities of a feature's categories, with rows for codes UNSEEN and MISSING at the end.
 
-    `finite` and `never`, float64 (n_categories + 2, c), are those of `Smoothed`, in the class of
-    each column.
+    `finite` and `never`, (n_categories + 2, c), are those of `Smoothed`.
     """
 
     finite: np.ndarray

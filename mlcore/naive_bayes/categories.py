@@ -39,9 +39,7 @@ def as_table(X: Any) -> np.ndarray | None:
 def require_categories(table: np.ndarray, X: Any, columns: Any, missing: bool) -> None:
     """Refuse columns whose values are no categories, or that float64 cannot tell from others.
 
-    `table` (n, d) is as `as_samples` or `as_table` return it; `X` is what the user gave: for the
-    names of columns, and for integers that have been rounded. With `missing`, None and NaN are
-    allowed.
+    `table` (n, d) is checked; `X` is what the user gave. `missing` allows None and NaN.
     """
     require_exact(table, X, columns)
     for j in () if table.dtype.kind == "f" else columns:
@@ -68,11 +66,9 @@ def _require_one_kind(values, j, X):
 
 
 def coded_column(column: np.ndarray, name: str, missing: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Return the sorted categories of a column and the code of each row, (n,) intp.
+    """Return the sorted categories of a checked column and the code of each row, (n,) intp.
 
-    `column` (n,) is as `as_samples` or `as_table` return it, and `require_categories` allows;
-    errors say its `name`. With `missing`, None, NaN and NaT have the code MISSING; otherwise there
-    are none.
+    With `missing`, None, NaN and NaT have the code MISSING; errors say the `name`.
     """
     codes = np.full(len(column), MISSING, np.intp)
     known = _known(column) if missing else np.ones(len(column), bool)

@@ -18,11 +18,9 @@ _WORTH = 32  # entries for a value of the sums of a part, which take a thirtieth
 
 @stored(version=1)
 class ClassCounts(NamedTuple):
-    """Weighted sums over the rows of each class.
+    """Weighted sums over the rows of each class, of which `classes` (c,) are sorted.
 
-    `classes` (c,) are sorted, with the weights of all their rows, float64 (c,). `sums`, float64 (c,
-    d), are of counts, or of the rows where a feature is 1; `known`, float64 (c, d), is the weight
-    of the rows where a feature is not missing; (c, 0) for counts, which are all there.
+    `known` (c, d) is the weight of the rows where a feature is not missing; (c, 0) for counts.
     """
 
     classes: np.ndarray
@@ -49,10 +47,8 @@ def class_counts(
 ) -> np.ndarray | None:
     """Return the sums of rows of each class, (n_classes, d) float64, None if a row is refused.
 
-    `X` (n, d) is dense, or CSR as `is_plain_csr` has it; `codes`, intp (n,), are the classes of its
-    rows. By `kind`, "sum" adds the values, which are at least 0; "above" counts those above
-    `threshold`; "binary" adds values that are 0 or 1. If not `checked`, values that are too large
-    for the ordinary checks are refused.
+    By `kind`, "sum" adds the values (>= 0), "above" counts those above `threshold`, "binary" adds 0
+    or 1. If not `checked`, values that are too large are refused here.
     """
     n, d = X.shape
     weights = np.empty(0) if weights is None else weights

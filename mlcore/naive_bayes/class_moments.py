@@ -25,12 +25,10 @@ class MomentUnits(NamedTuple):
 
 @stored(version=1)
 class ClassMoments(NamedTuple):
-    """Moments of the rows of each class, of ``2^-power (x - origin)``.
+    """Moments of the rows of each class, of ``2^-power (x - origin)``; `classes` (c,) are sorted.
 
-    `classes` (c,) are sorted, with the weights of all their rows, float64 (c,). `known`, `means`
-    and `scatters`, float64 (c, d), are weight, mean and sum of squared deviations from it, of the
-    values that are not missing; zeros where all are. `power`, int64 (d,) or 0, is of the unit of
-    each column.
+    `known`, `means` and `scatters`, (c, d), are weight, mean and sum of squared deviations of
+    values that are not missing.
     """
 
     classes: np.ndarray
@@ -66,8 +64,7 @@ def class_moments(
 ) -> ClassMoments:
     """Return the moments of rows X (n, d) by class; `weights` are positive, or None for ones.
 
-    Blocks of the rows of a class are merged in their order; one reading, O(n d) time. Rows whose
-    squares leave the range in these units are read again in units of their own.
+    Rows whose squares leave the range in these units are visited again in units of their own.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         moments = _in_units(X, classes, codes, weights, units)

@@ -23,10 +23,9 @@ _VALUES = 1 << 16  # terms of a block of scores, which stay in the cache
 
 @stored(version=1)
 class NormalDensities(NamedTuple):
-    """Normal distributions of the features in each class, in the units of the moments.
+    """Normal distributions of the features in each class, in the units of the moments, (c, d).
 
-    `means` and `variances` are float64 (c, d), variances 1 where a feature does not vary; `varies`
-    (d,) is False for features that are constant in all rows, and left out.
+    `varies` (d,) is False for features constant in all rows, which are left out.
     """
 
     means: np.ndarray

@@ -25,8 +25,7 @@ from mlcore.row_sums import partial_fit as partial_fit_of_classes
 class Likelihood(NamedTuple):
     """Log-likelihoods of samples in each class, (n, c).
 
-    Where a probability is 0, `scores` has the rest of its limit for small alpha, and `impossible`,
-    (n, c) or None, how often that happens: with alpha the powers of it.
+    `impossible` counts probabilities of 0, of which `scores` has the limit for small alpha.
     """
 
     scores: np.ndarray
@@ -36,8 +35,7 @@ class Likelihood(NamedTuple):
 class Settings(NamedTuple):
     """Checked parameters; those that a model has not are None.
 
-    `prior` (c,) has the probabilities of the classes that the user gives; `alpha` may be (d,);
-    `reserves_unseen` says that each feature has a category for those that the fit does not see.
+    `prior` (c,) are given by the user; `reserves_unseen`: a category for what the fit does not see.
     """
 
     prior: np.ndarray | None

@@ -11,10 +11,9 @@ from mlcore.checks.stored import stored
 
 @stored(version=1)
 class Smoothed(NamedTuple):
-    """Logarithms of probabilities ``(count + alpha) / (total + size alpha)``.
+    """Logarithms of probabilities ``(count + alpha) / (total + size alpha)``, -inf for 0.
 
-    `logs` has -inf for a probability of 0, `finite` its limit for small alpha less ln alpha there,
-    ``-ln total``. `never`, float64, is 1 for probabilities of 0; None if there are none.
+    There `finite` has the limit for small alpha less ln alpha, ``-ln total``, and `never` 1.
     """
 
     logs: np.ndarray
@@ -30,11 +29,9 @@ class Smoothed(NamedTuple):
 def smoothed(
     counts: np.ndarray, totals: np.ndarray, size: int, alpha: Any, mass: Any = None
 ) -> Smoothed:
-    """Return the logarithms of ``(counts + alpha) / (totals + mass)``.
+    """Return the logarithms of ``(counts + alpha) / (totals + mass)``, `mass` the sum of alpha.
 
-    `alpha` is a number or one for each feature, (d,); `mass`, by default ``size alpha``, is its sum
-    over the `size` outcomes. Where `totals` and `mass` are 0, all outcomes are equally probable:
-    the limit.
+    Where `totals` and `mass` are 0, all outcomes are equally probable: the limit.
     """
     mass = size * alpha if mass is None else mass
     if np.min(alpha) > 0:
