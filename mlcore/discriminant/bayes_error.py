@@ -8,8 +8,7 @@ from scipy.special import ndtr
 def error_of_two_normals(distance: float, priors: np.ndarray) -> float:
     """Return the least probability of error for two normal classes of one covariance matrix.
 
-    It is ``p_1 F(-D/2 - t/D) + p_2 F(-D/2 + t/D)``, with ``t = ln(p_1 / p_2)``, the Mahalanobis
-    `distance` D of the means, and F the normal distribution function.
+    ``p_1 F(-D/2 - t/D) + p_2 F(-D/2 + t/D)``, ``t = ln(p_1 / p_2)``, D the Mahalanobis `distance`.
     """
     if not distance or not priors.all():
         return float(priors.min())
@@ -20,9 +19,8 @@ def error_of_two_normals(distance: float, priors: np.ndarray) -> float:
 def bhattacharyya_bound(means: np.ndarray, covariances: np.ndarray, priors: np.ndarray) -> float:
     """Return a bound of the least probability of error, at most ``1 - max(priors)``.
 
-    The sum over pairs of classes of ``sqrt(p_i p_j) exp(-B_ij)``, with the distance ``B = d' S^-1 d
-    / 8 + ln(|S| / sqrt(|S_i| |S_j|)) / 2``, d the difference of the means (c, d) and S the mean of
-    the covariances, (c, d, d) or (1, d, d).
+    The sum over pairs of ``sqrt(p_i p_j) exp(-B_ij)``, with ``B = d' S^-1 d / 8 + ln(|S| /
+    sqrt(|S_i| |S_j|)) / 2``, d the difference of the means, S the mean of the covariances.
     """
     bound = 0.0
     for i in range(len(means)):

@@ -48,10 +48,8 @@ def class_covariances(
 ) -> ClassCovariances:
     """Estimate the covariance of each class; one without an inverse is a LinAlgError.
 
-    ``(1 - pooling) S_j + pooling S_w`` is shrunk toward its diagonal, that of S_w where it is 0,
-    then multiplied by ``1 - reg_param``, and the `ridge`, (d,), added to its diagonal. Where a
-    matrix is ill-conditioned and the `rows` are at hand, its root comes from them. `eps` is the
-    precision of the sums.
+    ``(1 - pooling) S_j + pooling S_w`` is shrunk toward its diagonal, multiplied by ``1 -
+    reg_param``, and the `ridge` (d,) added. `rows` give the roots of ill-conditioned ones.
     """
     c, total = len(sums.weights), sums.total()
     reg_param, pooling, ddof = settings.reg_param, settings.pooling, int(settings.unbiased)
@@ -165,9 +163,8 @@ def _independent(sums, total, varying, eps, rows):
 def _shrinkage(sums, shrinkage, covariances, shares, kept, rows):
     """Return the shrinkage of each class, given or estimated, (c,).
 
-    The covariance of class j is the sum of ``shares[j, k] w z z'`` over the residuals z of classes
-    k. For its expected error these count as a sample of one distribution, of which unequal shares
-    leave ``(sum of shares)² / (sum of squared shares)``; equal ones, at pooling 0 and 1, all.
+    The residuals of all classes, of unequal shares, count as a sample of one distribution, of size
+    ``(sum of shares)² / (sum of squared shares)``.
     """
     c = len(sums.weights)
     if not isinstance(shrinkage, str):

@@ -134,8 +134,7 @@ def merged_classes(a: ClassScatters, b: ClassScatters) -> ClassScatters:
 def _about(mean, part, higher):
     """Return the higher moments of a class about another mean than its own.
 
-    With ``e = part.mean - mean`` they are the sums of ``(r + e)_a² (r + e)_b`` and of ``(r + e)_a²
-    (r + e)_b²``, in which the sum of r is 0.
+    With ``e = part.mean - mean``: sums of ``(r + e)_a² (r + e)_b`` and ``(r + e)_a² (r + e)_b²``.
     """
     (third, fourth), S, weight = higher, part.scatter, part.weight
     e, squares = part.mean - mean, S.diagonal()

@@ -27,8 +27,7 @@ class Root(NamedTuple):
 def root_of_sums(covariance: np.ndarray, eps: float) -> tuple[Root, bool]:
     """Return the root of a covariance matrix, and whether more digits need the rows.
 
-    `eps` is the precision of the sums. Features count in units of their deviation, so that their
-    units do not matter.
+    `eps` is the precision of the sums; features count in units of their deviation.
     """
     r, variance = len(covariance), covariance.diagonal()
     if not r:

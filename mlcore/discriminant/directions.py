@@ -38,12 +38,9 @@ def discriminant_directions(
 ) -> Directions:
     """Return the directions of the largest variance of means over that within classes.
 
-    Features count in units of their deviation. Without shrinkage (else a number, "auto" or "oas")
-    the pivoted Cholesky factor L of the correlations of all samples gives ``T = L^-1 (means *
-    shares^1/2)'``, the singular values of which are the correlations rho of the directions with the
-    classes: their variance within classes is 1 - rho², of which exact separation leaves 0. `rows`
-    are all, None if the sums tell the scatter within classes; `tol` is the least pivot of a feature
-    that is kept.
+    Without shrinkage the pivoted Cholesky factor L of the correlations of all samples gives ``T =
+    L^-1 (means * shares^1/2)'``; its singular values rho are the correlations of directions with
+    classes: the variance within is 1 - rho². `tol` is the least pivot that is kept.
     """
     # The covariance within classes, in features that vary.
     between = (sums.means.T * sums.shares) @ sums.means
@@ -119,8 +116,7 @@ class _Kept(NamedTuple):
 def _factor_with_digits(rows, sums, within, varying, tol, eps):
     """Return the factor of the correlations of all samples, and the sums it is of.
 
-    It is the first that has digits enough: of the sums, of sums of the rows in float64, or of the
-    rows by QR. The covariance `within` classes is replaced by that of the rows, if they are read.
+    The first that has digits enough: of the sums, of sums in float64, of the rows by QR.
     """
     factor = _total_factor(sums, varying, tol, eps)
     if factor.well or rows is None:

@@ -35,14 +35,9 @@ def leave_one_out_log_posteriors(
 ) -> np.ndarray:
     """Return log posterior probabilities, (m, c), of normal classes of one covariance matrix.
 
-    Without row i of class k the scatter within classes loses ``a e e'``, with ``e = x_i - mu_k``
-    and ``a = w_i W_k / (W_k - w_i)``, a change of rank one of its inverse; mu_k moves away from
-    x_i, and their difference becomes ``e W_k / (W_k - w_i)``.
-
-    `offsets` (n, d) and `means` (c, d) are less the mean of all; `covariance` is the scatter within
-    classes over `divisor`, of precision `eps`; `priors` (c,) may be None: the share of weight of
-    each class, without the row. `wanted` (m,) are the rows that are left out. A covariance without
-    an inverse, also that without one of them, is a ValueError.
+    Without row i of class k the scatter loses ``a e e'``, with ``e = x_i - mu_k`` and ``a = w_i W_k
+    / (W_k - w_i)``. `offsets` and `means` are less the mean of all; `priors` None: the share of
+    weight without the row; `wanted` (m,) are left out. No inverse: ValueError.
     """
     # Rows and means where the covariance is 1.
     root, ill = root_of_sums(covariance, eps)
@@ -106,14 +101,10 @@ def quadratic_leave_one_out(
 ) -> np.ndarray:
     """Return log posterior probabilities, (n, c), of normal classes, each with its covariance.
 
-    Only the class k of row i changes without it: its scatter loses ``a e e'``, as above, and its
-    divisor ``D = W_k - ddof`` becomes ``D - w_i``. With m the squared Mahalanobis distance of x_i
-    to mu_k, the determinant is multiplied by ``(D / (D - w_i))^rank (1 - a m / D)``, and m becomes
-    ``(D - w_i) / D (W_k / (W_k - w_i))² m / (1 - a m / D)``.
-
-    `distances` (n, c) are the squared ones of rows to means, of relative error `rounding` (c,);
-    `totals` and `log_determinants` are (c,); `priors` (c,) may be None: the share of weight of each
-    class, without the row. A covariance without an inverse when a row is left out is a ValueError.
+    Without row i its class's divisor ``D = W_k - ddof`` becomes ``D - w_i``, its determinant is
+    multiplied by ``(D / (D - w_i))^rank (1 - a m / D)``, and the squared Mahalanobis distance m
+    becomes ``(D - w_i) / D (W_k / (W_k - w_i))² m / (1 - a m / D)``. `distances` (n, c) are
+    squared, of relative error `rounding` (c,). No inverse: ValueError.
     """
     # How a row changes its class: growth of its distance, and what is left of the determinant.
     rows, own = np.arange(len(codes)), distances[np.arange(len(codes)), codes]
@@ -297,17 +288,10 @@ def regularised_leave_one_out(
 ) -> None:
     """Set log joint densities, rows of `out` (n, c), of normal classes with shrinkage by a number.
 
-    Without row i of class k the scatter of that class, and that within all, lose ``a e e'``, with
-    ``e = x_i - mu_k`` and ``a = w_i W_k / (W_k - w_i)``; their divisors lose w_i. So each
-    covariance is one that rows of equal class and weight share, less a multiple of ``e e'``, which
-    a formula inverts, and, with shrinkage s, less that of ``s diag(e)²``: then it is factored anew,
-    in O(d³) for each row and class that changes.
-
-    `sums` are of all rows, of precision `eps`; `blocks` yield rows to be left out, (m,), and their
-    values, (m, d), relative to the origin of the sums; `ridge` is (d,); `priors` (c,) may be None:
-    the share of weight of each class, without the row; `lone` maps a row to the features that are
-    constant in its class without it. A covariance without an inverse is a ValueError that names the
-    row.
+    Each covariance is one that rows of equal class and weight share, less a multiple of ``e e'``,
+    which a formula inverts, and, with shrinkage s, less that of ``s diag(e)²``: then it is factored
+    anew, in O(d³) for each row. `lone` maps a row to the features that are constant in its class
+    without it. No inverse: ValueError that names the row.
     """
     refits = _Refits(sums, settings, ridge, eps, lone)
     for rows, offsets in blocks:

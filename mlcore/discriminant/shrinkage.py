@@ -17,8 +17,7 @@ def checked_shrinkage(shrinkage: Any, owner: str) -> float | str:
 def ledoit_wolf(correlations: np.ndarray, weight: float, fourth: float) -> float:
     """Return the shrinkage toward the identity that minimises the expected squared error.
 
-    `correlations` (d, d) are of `weight` residuals z of variance 1, `fourth` is the mean of
-    ``|z|⁴``.
+    `correlations` are of `weight` residuals z of variance 1, `fourth` is the mean of ``|z|⁴``.
     """
     squares = np.square(correlations).sum()
     distance = squares - len(correlations)
