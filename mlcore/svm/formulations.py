@@ -91,7 +91,7 @@ class Formulation:
         """Return the multipliers of the variables from the coefficient of each sample."""
         return coef
 
-    def fitted(self, machine: Any, column: int, bias: float) -> tuple[float, np.ndarray]:
+    def fitted(self, model: Any, column: int, bias: float) -> tuple[float, np.ndarray]:
         """Return (1 / s, multipliers of the equalities) of a fitted problem with this intercept."""
         return 1.0, np.array([-bias])
 
@@ -220,8 +220,8 @@ class NuClassification(Formulation):
     def attributes(self, multipliers, norms):
         return {"rho_": 0.5 * (multipliers[:, 0] - multipliers[:, 1])}
 
-    def fitted(self, machine, column, bias):
-        rho = machine.rho_[column]
+    def fitted(self, model, column, bias):
+        rho = model.rho_[column]
         unscale = rho if rho > 0 else 1.0
         return unscale, np.array([rho, -rho]) - unscale * bias
 
@@ -301,8 +301,8 @@ class NuRegression(Formulation):
     def variables(self, coef):
         return np.concatenate([np.maximum(coef, 0), np.minimum(coef, 0)])
 
-    def fitted(self, machine, column, bias):
-        return 1.0, np.array([-bias - machine.epsilon_, -bias + machine.epsilon_])
+    def fitted(self, model, column, bias):
+        return 1.0, np.array([-bias - model.epsilon_, -bias + model.epsilon_])
 
 
 @dataclass(frozen=True)

@@ -188,18 +188,18 @@ class SVCCV(SupportVectorClassifier):
 
         scores = np.empty((len(Cs), len(widths), len(folds)))
         best: tuple[float, int] | None = None
-        found = None
+        fits_of_width = None
         with progress:
             few = max(np.count_nonzero(fold.train) for fold in folds) <= FEW
             for g, width in enumerate(widths):
                 at = settings.of_width(width, few)
-                found = self._search_width(
-                    samples, folds, chosen, Cs, at, scoring, scores[:, g], progress, found
+                fits_of_width = self._search_width(
+                    samples, folds, chosen, Cs, at, scoring, scores[:, g], progress, fits_of_width
                 )
                 for c in range(len(Cs)):
                     rank = (-float(np.average(scores[c, g])), c * len(widths) + g)
                     if best is None or rank < best:
-                        best, fit = rank, found[c]
+                        best, fit = rank, fits_of_width[c]
             c, g = divmod(best[1], len(widths))
             at = settings.of_width(widths[g], few=len(samples.rows) <= FEW)
             problems, solutions = fit
@@ -261,20 +261,20 @@ class SVCCV(SupportVectorClassifier):
 
         `before` is the result for the previous width. Tasks are solved only if all of K fits.
         """
-        found = None
+        result = None
         for C in (min(Cs), max(Cs)):  # few multipliers reach a large C: single precision may do
             cache = self._open_cache(samples.X, settings, C * float(samples.cost.max()))
             search = samples, folds, chosen, Cs, settings, cache, progress
             cache.complete(len(chosen) * len(folds) * len(Cs))
             if cache.whole and not settings.few:
                 with single_threaded_blas():  # the order of its sums depends on its threads
-                    found = self._search_whole(*search, before, C == max(Cs))
+                    result = self._search_whole(*search, before, C == max(Cs))
             elif C == max(Cs):
-                found = self._search_rows(*search)
-            if found is not None:
+                result = self._search_rows(*search)
+            if result is not None:
                 break
             del cache, search  # one at a time: `cache_size` bounds the fit
-        decisions, fits = found
+        decisions, fits = result
         for (c, f), values in decisions.items():
             named = winners(values, len(samples.classes), self.multi_class, self.break_ties)
             test = folds[f].test

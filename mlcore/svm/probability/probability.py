@@ -238,19 +238,19 @@ def predict_log_proba(self: Any, X: Any) -> np.ndarray:
         return np.log(self.predict_proba(X))
 
 
-def _probabilities(machine, decisions, dtype):
+def _probabilities(model, decisions, dtype):
     """Return the class probabilities, (n, n_classes), for decision values of every task."""
-    anchored = len(set(machine.class_weight_.tolist())) == 1
-    link = Link(machine.link_offsets_, machine.link_slopes_, machine.link_knots_)
+    anchored = len(set(model.class_weight_.tolist())) == 1
+    link = Link(model.link_offsets_, model.link_slopes_, model.link_knots_)
     p = apply_link(decisions, link, anchored=anchored)
-    if len(machine.classes_) == 2:
+    if len(model.classes_) == 2:
         if anchored:
             return two_class(p[:, 0], decisions[:, 0], dtype)
         return np.hstack([1 - p, p]).astype(dtype)
-    if machine.multi_class == "ovr":
+    if model.multi_class == "ovr":
         p /= np.maximum(p.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
     else:
-        p = couple(p, len(machine.classes_))
+        p = couple(p, len(model.classes_))
     if anchored:
-        p = reconciled(p, machine._winners(decisions), dtype)
+        p = reconciled(p, model._winners(decisions), dtype)
     return p.astype(dtype, copy=False)

@@ -64,13 +64,13 @@ class Chunks:
 
     def _excess(self, nonzero, up, low):
         """Return how far each violates, at the constraints' multipliers of the last chunk."""
-        found = np.empty(len(up))
+        violation = np.empty(len(up))
         known = nonzero if self._before is None else self._before
         for members in self._members:
-            some = members[known[members]]
-            if len(some) == 0:
-                some = members
-            if len(some):
-                middle = 0.5 * (up[some].max() + low[some].min())
-                found[members] = np.maximum(up[members] - middle, middle - low[members])
-        return found
+            held = members[known[members]]
+            if len(held) == 0:
+                held = members
+            if len(held):
+                middle = 0.5 * (up[held].max() + low[held].min())
+                violation[members] = np.maximum(up[members] - middle, middle - low[members])
+        return violation

@@ -13,9 +13,9 @@ _FACE = 4096  # most free variables that a Newton step is tried with: some tenth
 def principal_submatrix(K: np.ndarray, samples: np.ndarray) -> np.ndarray:
     """Return K between some samples, ascending; its rows are padded to whole vectors."""
     m = len(samples)
-    found, order = np.zeros((m, padded(m)), dtype=K.dtype), np.arange(m)
-    _ext.gather(K, samples, samples, found, order, order, effective_threads(m * m))
-    return found
+    submatrix, order = np.zeros((m, padded(m)), dtype=K.dtype), np.arange(m)
+    _ext.gather(K, samples, samples, submatrix, order, order, effective_threads(m * m))
+    return submatrix
 
 
 class WorkingSet:
