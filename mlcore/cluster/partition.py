@@ -29,5 +29,5 @@ def as_partition(
     if values.ndim != 1 or values.dtype.kind != "f" or not np.isfinite(values).all():
         return as_labels(labels, n, owner=owner, min_classes=min_clusters, name=name)
     names, codes = np.unique(values, return_inverse=True)
-    found, codes = as_labels(codes, n, owner=owner, min_classes=min_clusters, name=name)
-    return names[found], codes
+    used, codes = as_labels(codes, n, owner=owner, min_classes=min_clusters, name=name)
+    return names[used], codes

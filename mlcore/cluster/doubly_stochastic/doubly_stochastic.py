@@ -158,15 +158,15 @@ def scaled_to_unit_sums(
 ) -> DoublyStochastic:
     """Scale a checked matrix; parameters as for `doubly_stochastic`."""
     require_total_support(matrix, owner)
-    found = _solve(matrix, owner, tol, newton, max_iter, progress)
-    if not found.converged:
+    result = _solve(matrix, owner, tol, newton, max_iter, progress)
+    if not result.converged:
         warn(
             "ConvergenceWarning",
-            f"{owner} stopped after {found.n_iter} steps with row sums off by "
-            f"{found.residual:.1e}, more than tol={tol:g}: increase max_iter or tol. If the sums "
+            f"{owner} stopped after {result.n_iter} steps with row sums off by "
+            f"{result.residual:.1e}, more than tol={tol:g}: increase max_iter or tol. If the sums "
             "hardly improve, the matrix is close to one that has no scaling.",
         )
-    return found._replace(matrix=matrix.scaled(found.scaling))
+    return result._replace(matrix=matrix.scaled(result.scaling))
 
 
 def _solve(matrix, owner, tol, newton, max_iter, progress):
@@ -176,12 +176,12 @@ def _solve(matrix, owner, tol, newton, max_iter, progress):
         short = matrix.shortened(x) if newton else None
         if short is not None:
             start = x
-            found = _balance(
+            rough_balance = _balance(
                 short.product, None, x * x * diagonal, np.ones(matrix.n), _ROUGH, newton,
                 _ROUGH_STEPS,
             )  # fmt: skip
-            if np.isfinite(found[1][-1]) and found[1][-1] < 1.0:
-                x = start * found[0]
+            if np.isfinite(rough_balance[1][-1]) and rough_balance[1][-1] < 1.0:
+                x = start * rough_balance[0]
 
                 def rough(x):
                     y = x / start

@@ -116,14 +116,14 @@ class CenterModel(Transformer, Clusterer, Model):
         return scaled_weights(weights) if len(weights) else (weights, 0)
 
     def _n_starts(self, several):
-        given = not isinstance(self.init, str) and not callable(self.init)
-        if given and self.n_init not in ("auto", 1):
+        has_centers = not isinstance(self.init, str) and not callable(self.init)
+        if has_centers and self.n_init not in ("auto", 1):
             warn(
                 "RuntimeWarning",
                 "Explicit initial center position passed: performing only one init in "
                 f"{type(self).__name__} instead of n_init={self.n_init}.",
             )
-        if given:
+        if has_centers:
             return 1
         if not isinstance(self.n_init, str):
             return int(self.n_init)

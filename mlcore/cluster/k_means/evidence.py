@@ -38,19 +38,19 @@ def warn_of_rise(trace, rounding: float, owner: str, why: str) -> None:
         )
 
 
-def left_by_rounding(X, weights, units, found, squares: float, n_clusters: int):
-    """Return by how much exact labels, and then means, would lower the objective of `found`.
+def left_by_rounding(X, weights, units, clustering, squares: float, n_clusters: int):
+    """Return by how much exact labels, and then means, would lower the objective of `clustering`.
 
     All of it where rounding left fewer than `n_clusters` centres; 0 where the bound is a small
     share. `found` and `squares`, the weighted sum of squared norms, are in `units`.
     """
     rounding = rounding_of_search(squares, X.shape[1], X.dtype)
     least = (64 * EPS) ** 2 * squares  # of samples that differ from their centres by rounding
-    if rounding <= _DOUBTFUL * found.inertia or found.inertia <= least:
+    if rounding <= _DOUBTFUL * clustering.inertia or clustering.inertia <= least:
         return 0.0, 0.0
-    if len(found.centers) < n_clusters:
-        return found.inertia, 0.0
-    centers = found.centers.astype(np.float64)
+    if len(clustering.centers) < n_clusters:
+        return clustering.inertia, 0.0
+    centers = clustering.centers.astype(np.float64)
     k, d = centers.shape
     gain, sums, mass = 0.0, np.zeros((k, d)), np.zeros(k)
     step = max(1, _BLOCK // (k + d))
@@ -61,7 +61,7 @@ def left_by_rounding(X, weights, units, found, squares: float, n_clusters: int):
         w = weights[rows] if len(weights) else np.ones(len(block))
         distances = cdist(block, centers, "sqeuclidean")
         nearest = distances.argmin(axis=1)
-        own = distances[np.arange(len(block)), found.labels[rows]]
+        own = distances[np.arange(len(block)), clustering.labels[rows]]
         gain += float(w @ (own - distances.min(axis=1)))
         members = sp.csr_array((w, (nearest, np.arange(len(block)))), shape=(k, len(block)))
         sums += members @ (block - centers[nearest])

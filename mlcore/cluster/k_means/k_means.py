@@ -183,7 +183,7 @@ class KMeans(CentroidModel):
             best = None
             for centers in self._starts(checked, weights, units, self._n_starts(10), rng):
                 assignment = assignment_of(checked, weights, units, len(centers), settings.max_iter)
-                found = lloyd(
+                clustering = lloyd(
                     assignment,
                     centers,
                     settings.max_iter,
@@ -192,8 +192,8 @@ class KMeans(CentroidModel):
                     report,
                 )
                 del assignment
-                if best is None or found.inertia < best.inertia:
-                    best = found
+                if best is None or clustering.inertia < best.inertia:
+                    best = clustering
             left = left_by_rounding(
                 checked, weights, units, best, moments.squares, settings.n_clusters
             )

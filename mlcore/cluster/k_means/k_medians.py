@@ -123,9 +123,9 @@ class KMedians(CenterModel):
             weights, power = self._weights(sample_weight, len(checked))
             best = None
             for centers in self._starts(checked, weights, self._n_starts(10), rng):
-                found = self._steps(checked, weights, centers.copy(), settings, progress, power)
-                if best is None or found["inertia_"] < best["inertia_"]:
-                    best = found
+                fitted = self._steps(checked, weights, centers.copy(), settings, progress, power)
+                if best is None or fitted["inertia_"] < best["inertia_"]:
+                    best = fitted
         if not np.isfinite(best["inertia_"]):
             raise ValueError("X is too large: the objective overflows float64; rescale the data.")
         self._warn_of_fewer(len(best["cluster_centers_"]))

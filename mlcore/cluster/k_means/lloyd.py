@@ -120,19 +120,19 @@ def means(sums, mass, centers):
     present = mass > 0
     if present.all():
         return (sums / mass[:, None]).astype(centers.dtype, copy=False)
-    found = centers.copy()
-    found[present] = sums[present] / mass[present, None]
-    return found
+    moved = centers.copy()
+    moved[present] = sums[present] / mass[present, None]
+    return moved
 
 
 def squared_moves(before, now):
     """Return the squared movement of each centre; blocks of rows stay in the cache."""
-    found = np.empty(len(now))
+    squares = np.empty(len(now))
     step = max(1, _IN_CACHE // now.shape[1])
     for start in range(0, len(now), step):
         change = now[start : start + step] - before[start : start + step]
-        found[start : start + step] = np.einsum("jd,jd->j", change, change, dtype=np.float64)
-    return found
+        squares[start : start + step] = np.einsum("jd,jd->j", change, change, dtype=np.float64)
+    return squares
 
 
 def _objective_of_sums(squares, sums, mass, centers):
@@ -171,8 +171,8 @@ def _reseed(assignment, centers, sums, mass):
     for rows, squared in assignment.distances(centers):
         if len(assignment.weights):
             squared = np.where(assignment.weights[rows] > 0, squared, 0)
-        some = np.argsort(-squared, kind="stable")[: len(empty)]
-        both = np.r_[kept[0], squared[some]], np.r_[kept[1], rows.start + some]
+        farthest = np.argsort(-squared, kind="stable")[: len(empty)]
+        both = np.r_[kept[0], squared[farthest]], np.r_[kept[1], rows.start + farthest]
         best = np.argsort(-both[0], kind="stable")[: len(empty)]
         kept = both[0][best], both[1][best]
     rounding = _rounding(centers)

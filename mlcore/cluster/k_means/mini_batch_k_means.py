@@ -212,20 +212,20 @@ class MiniBatchKMeans(BeginsWithFirstRows, CentroidModel):
                     break
             assignment = assignment_of(checked, weights, units, len(centers), 1)
             assignment.assign(centers)
-            found = Clustering(
+            clustering = Clustering(
                 centers, assignment.labels, objective(assignment, centers), None, step, converged
             )
-            inertia = self._in_range(float(np.ldexp(units.back(found.inertia), weight_power)))
+            inertia = self._in_range(float(np.ldexp(units.back(clustering.inertia), weight_power)))
             left = left_by_rounding(
-                checked, weights, units, found, moments.squares, settings.n_clusters
+                checked, weights, units, clustering, moments.squares, settings.n_clusters
             )
             course = Course(float(units.back(smoothed)), float(units.back(least)), n_worse)
         self._warn_of_fewer(len(centers))
-        hidden = warn_of_rounding(left[0], found.inertia, settings.tol, type(self).__name__)
+        hidden = warn_of_rounding(left[0], clustering.inertia, settings.tol, type(self).__name__)
         self._set_fitted(
             X,
             **self._center_attributes(centers, units, checked),
-            labels_=found.labels,
+            labels_=clustering.labels,
             inertia_=inertia,
             counts_=counts,
             n_steps_=step,
@@ -344,8 +344,8 @@ def _counted(n_rows, weights, power) -> int:
 
 def _averaged(centers, counts, sums, mass):
     """Return the means of all samples so far, from means of samples of weight `counts`."""
-    found, total = centers.copy(), counts + mass
+    averages, total = centers.copy(), counts + mass
     present = mass > 0
     change = sums[present] - mass[present, None] * centers[present]
-    found[present] += change / total[present, None]
-    return found
+    averages[present] += change / total[present, None]
+    return averages

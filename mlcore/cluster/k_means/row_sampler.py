@@ -46,7 +46,7 @@ class RowSampler:
         ends = np.cumsum([self._mass(start, factor).sum() for start in starts])
         if not ends[-1] > 0:
             return np.empty(0, dtype=np.int64)
-        found = np.empty(len(uniform), dtype=np.int64)
+        drawn = np.empty(len(uniform), dtype=np.int64)
         cumulative = {}
         for t, target in enumerate(np.asarray(uniform) * ends[-1]):
             block = min(int(np.searchsorted(ends, target, side="right")), len(ends) - 1)
@@ -58,8 +58,8 @@ class RowSampler:
             sums, last = cumulative[block]
             before = ends[block - 1] if block else 0.0
             at = min(int(np.searchsorted(sums, target - before, side="right")), last)
-            found[t] = self._order[starts[block] + at]
-        return found
+            drawn[t] = self._order[starts[block] + at]
+        return drawn
 
     def draw_many(self, uniform) -> np.ndarray:
         """Return rows as `draw` does; faster for many numbers or calls."""

@@ -297,10 +297,10 @@ def given_distances(
 def extremes(D: np.ndarray) -> tuple[float, float, float]:
     """Return the least and the largest value of a square matrix, and its largest asymmetry."""
     tiles = -(-len(D) // _ext.TILE_SIDE)
-    found = np.empty((tiles, 3))
+    per_tile = np.empty((tiles, 3))
     for first, last in pieces(tiles, 2 * _ext.TILE_SIDE * len(D)):
-        _ext.extremes(D, first, last, found, effective_threads(D.size))
-    return float(found[:, 0].min()), float(found[:, 1].max()), float(found[:, 2].max())
+        _ext.extremes(D, first, last, per_tile, effective_threads(D.size))
+    return float(per_tile[:, 0].min()), float(per_tile[:, 1].max()), float(per_tile[:, 2].max())
 
 
 def _least_entry(D):

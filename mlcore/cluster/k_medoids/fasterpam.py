@@ -143,8 +143,8 @@ def swap_medoids(rows, state, order, *, tol, max_iter, report=None) -> Swaps:
             candidates, at = block[2], 0
             if rows.small:
                 now, left = left[: len(candidates)], left[len(candidates) :]
-                found = state.swaps(candidates, share, decrease)
-                changes[now], decreases[now], values, decrease = found
+                outcome = state.swaps(candidates, share, decrease)
+                changes[now], decreases[now], values, decrease = outcome
                 for value in values:
                     trace.append(value)
                     if report is not None:
@@ -152,13 +152,13 @@ def swap_medoids(rows, state, order, *, tol, max_iter, report=None) -> Swaps:
                 continue
             while at < len(candidates):
                 threshold = -share * state.objective
-                found, slot, tried = state.first_improving(block, at, threshold)
+                place, slot, tried = state.first_improving(block, at, threshold)
                 now = left[at : at + len(tried)]
                 changes[now], decreases[now] = tried, decrease
-                at = found + 1
-                if found == len(candidates):
+                at = place + 1
+                if place == len(candidates):
                     break
-                if state.swap(slot, candidates[found]):
+                if state.swap(slot, candidates[place]):
                     decrease += state.decrease
                     trace.append(state.objective)
                     if report is not None:
@@ -189,8 +189,8 @@ def improve_on_parts(rows, medoids, order, draw) -> np.ndarray:
         weights = counts.astype(np.float64)
         part = rows.part(chosen)
         state = NearestMedoids(part, weights, start)
-        found = swap_medoids(part, state, along, tol=0.0, max_iter=_ROUNDS)
-        medoids = chosen[found.medoids]
+        swaps = swap_medoids(part, state, along, tol=0.0, max_iter=_ROUNDS)
+        medoids = chosen[swaps.medoids]
     return medoids
 
 

@@ -213,7 +213,7 @@ class KMedoids(Transformer, Clusterer, Model):
         with Progress(self.verbose, self.callback, owner, self) as progress:
             checked = self._check_X(X, reset=True)
             weights = self._weights(sample_weight, len(checked))
-            given = self._given_medoids(weights, len(checked))
+            initial = self._given_medoids(weights, len(checked))
             rows = dissimilarity.rows(checked, weights)
 
             def report(step, objective, change):
@@ -227,7 +227,7 @@ class KMedoids(Transformer, Clusterer, Model):
             order = sampler.order.astype(np.int64)
             if len(weights):
                 order = order[weights[order] > 0]
-            start = self._start(given, rows, weights, order, sampler, rng)
+            start = self._start(initial, rows, weights, order, sampler, rng)
             state = NearestMedoids(rows, weights, start)
             trace = [state.objective]
             report(0, trace[0], 0.0)
@@ -241,18 +241,18 @@ class KMedoids(Transformer, Clusterer, Model):
                 state = other
             else:
                 trace = []
-            found = swap_medoids(rows, state, order, **settings._asdict(), report=report)
-            medoids = found.medoids
+            swaps = swap_medoids(rows, state, order, **settings._asdict(), report=report)
+            medoids = swaps.medoids
             exact = rows.exact(medoids)
             weight = float(weights.sum()) if len(weights) else rows.n
-            rounding = rounding_of_search(rows, checked.shape[1], found.trace[0], weight)
+            rounding = rounding_of_search(rows, checked.shape[1], swaps.trace[0], weight)
             del rows, state, other
             fitted = {"medoid_indices_": medoids, **dissimilarity.fitted}
             if not dissimilarity.precomputed:
                 fitted["cluster_centers_"] = checked[medoids]
             fitted |= self._summary(checked, weights, dissimilarity, fitted, exact)
             with np.errstate(over="ignore"):
-                trace = np.ldexp(np.array(trace + found.trace), dissimilarity.unit)
+                trace = np.ldexp(np.array(trace + swaps.trace), dissimilarity.unit)
                 searched, rounding = trace[-1], np.ldexp(rounding, dissimilarity.unit)
             trace[-1] = inertia = fitted["inertia_"]
         if not np.isfinite(trace[-1]):
@@ -266,7 +266,7 @@ class KMedoids(Transformer, Clusterer, Model):
                 "rounding hides the distances of samples so near each other. Pass float64, or a "
                 "matrix of distances.",
             )
-        if not found.converged:
+        if not swaps.converged:
             warn(
                 "ConvergenceWarning",
                 f"{owner} stopped after max_iter={settings.max_iter} rounds, with samples left "
@@ -276,8 +276,8 @@ class KMedoids(Transformer, Clusterer, Model):
             X,
             **fitted,
             objective_trace_=trace,
-            n_iter_=found.n_iter,
-            converged_=found.converged and not hidden,
+            n_iter_=swaps.n_iter,
+            converged_=swaps.converged and not hidden,
         )
         return self
 
@@ -324,8 +324,8 @@ class KMedoids(Transformer, Clusterer, Model):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        given = isinstance(self.metric, str) and self.metric == "precomputed"
-        tags.input_tags.pairwise = tags.input_tags.positive_only = given
+        precomputed = isinstance(self.metric, str) and self.metric == "precomputed"
+        tags.input_tags.pairwise = tags.input_tags.positive_only = precomputed
         return tags
 
     def _n_out(self):
@@ -354,25 +354,25 @@ class KMedoids(Transformer, Clusterer, Model):
     def _given_medoids(self, weights, n_samples):
         if isinstance(self.init, str):
             return None
-        given = real_array(self.init, "init")
-        if given.shape != (self.n_clusters,) or given.dtype.kind not in "iu":
+        init = real_array(self.init, "init")
+        if init.shape != (self.n_clusters,) or init.dtype.kind not in "iu":
             raise ValueError(
-                f"{type(self).__name__}: init has shape {given.shape} and type {given.dtype}, but "
+                f"{type(self).__name__}: init has shape {init.shape} and type {init.dtype}, but "
                 f"must hold n_clusters={self.n_clusters} indices of samples."
             )
-        if given.min() < 0 or given.max() >= n_samples or len(np.unique(given)) < len(given):
+        if init.min() < 0 or init.max() >= n_samples or len(np.unique(init)) < len(init):
             raise ValueError(
-                f"{type(self).__name__}: init holds {given.tolist()[:20]}, but must hold different "
+                f"{type(self).__name__}: init holds {init.tolist()[:20]}, but must hold different "
                 f"indices from 0 to {n_samples - 1}."
             )
-        given = given.astype(np.int64)
-        if len(weights) and not weights[given].all():
+        init = init.astype(np.int64)
+        if len(weights) and not weights[init].all():
             raise ValueError(f"{type(self).__name__}: init names a sample of weight 0.")
-        return given
+        return init
 
-    def _start(self, given, rows, weights, order, sampler, rng):
-        if given is not None:
-            return given
+    def _start(self, medoids, rows, weights, order, sampler, rng):
+        if medoids is not None:
+            return medoids
         if self.init == "build":
             return build(rows, weights, self.n_clusters, order)
         if self.init == "random":

@@ -238,8 +238,8 @@ class KernelKMeans(Clusterer, KernelModel):
         with Progress(self.verbose, self.callback, owner, self) as progress:
             samples = self._training_samples(X)
             weights, power = self._weights(sample_weight, samples.shape[0])
-            given = self._precomputed or not of_numbers(samples)
-            gamma = 0.0 if given else resolve_gamma(self.gamma, samples, weights)
+            no_gamma = self._precomputed or not of_numbers(samples)
+            gamma = 0.0 if no_gamma else resolve_gamma(self.gamma, samples, weights)
             origin, centred = self._centred(samples, gamma)
             kernel, gram = self._gram(centred, gamma)
             require_memory(
@@ -253,10 +253,10 @@ class KernelKMeans(Clusterer, KernelModel):
 
             best = None
             for labels in self._starts(centred, kernel, gram, weights, rng):
-                found = descend(assignment, labels, settings.max_iter, settings.tol, report)
+                run = descend(assignment, labels, settings.max_iter, settings.tol, report)
                 # Of starts equal but for rounding, the first: their clusters may be equal too.
-                if best is None or found.means.objective < best.means.objective - assignment.slack:
-                    best = found
+                if best is None or run.means.objective < best.means.objective - assignment.slack:
+                    best = run
             labels, kept = without_empty(assignment, best.means)
             hidden = _hidden(best.means.objective, kernel.rounding, weights, samples, labels)
         kernel = gram = assignment = centred = None  # freed before the samples are copied
@@ -427,8 +427,8 @@ def _hidden(objective, rounding, weights, samples, labels) -> bool:
     Not where the samples of each cluster are equal, nor of objects, for which it is unknown.
     """
     rounding = 4 * rounding * float(weights.sum())
-    told = objective < -rounding  # no feature space: of which the fit has warned
-    if told or rounding <= 0.01 * objective or not of_numbers(samples):
+    negative = objective < -rounding  # no feature space: of which the fit has warned
+    if negative or rounding <= 0.01 * objective or not of_numbers(samples):
         return False
     present = np.flatnonzero(weights > 0)
     first = np.zeros(labels.max() + 1, dtype=np.int64)

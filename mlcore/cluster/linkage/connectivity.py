@@ -52,11 +52,11 @@ def as_edges(connectivity: Any, X, metric, owner: str) -> tuple[np.ndarray, np.n
 def _bridges(X, component, count, metric, owner):
     """Return edges between the nearest samples of each pair of components, the larger first."""
     members = [np.flatnonzero(component == c) for c in range(count)]
-    found = []
+    bridges = []
     for i in range(count):
         for j in range(i):
-            found.append(_nearest(X, members[i], members[j], metric, owner))
-    return np.sort(np.array(found, dtype=np.int32), axis=1)[:, ::-1]
+            bridges.append(_nearest(X, members[i], members[j], metric, owner))
+    return np.sort(np.array(bridges, dtype=np.int32), axis=1)[:, ::-1]
 
 
 def _nearest(X, rows, columns, metric, owner):
@@ -83,16 +83,16 @@ def lengths_of(edges, X, metric, owner: str) -> np.ndarray:
     if metric == "euclidean":
         step = max(1, _BLOCK // X.shape[1])
         for start in range(0, len(edges), step):
-            some = edges[start : start + step]
-            difference = X[some[:, 0]] - X[some[:, 1]]
+            pairs = edges[start : start + step]
+            difference = X[pairs[:, 0]] - X[pairs[:, 1]]
             lengths[start : start + step] = np.einsum("ij,ij->i", difference, difference)
         return np.sqrt(lengths)
     arguments = cdist_arguments(metric, learned_scale(X, metric))
     order = np.argsort(edges[:, 0], kind="stable")
     ends = np.r_[0, np.cumsum(np.bincount(edges[:, 0], minlength=len(X)))]
     for i in np.flatnonzero(np.diff(ends)):
-        some = order[ends[i] : ends[i + 1]]
-        lengths[some] = cdist(X[[i]], X[edges[some, 1]], metric, **arguments)[0]
+        group = order[ends[i] : ends[i + 1]]
+        lengths[group] = cdist(X[[i]], X[edges[group, 1]], metric, **arguments)[0]
     return as_distances(lengths, metric, owner)
 
 

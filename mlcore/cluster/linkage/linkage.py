@@ -312,14 +312,14 @@ class AgglomerativeClustering(Clusterer, Model):
             if getattr(self, name) is not None:
                 as_real(getattr(self, name), name, owner=owner, at_least=0, allow_inf=True)
         stops = ("n_clusters", "distance_threshold", "scaled_distance_threshold")
-        given = [name for name in stops if getattr(self, name) is not None]
-        if len(given) != 1:
+        chosen = [name for name in stops if getattr(self, name) is not None]
+        if len(chosen) != 1:
             raise ValueError(
                 f"{owner}: Exactly one of n_clusters, distance_threshold and "
                 f"scaled_distance_threshold must be given, the others None, but "
-                f"{' and '.join(given) or 'none'} is not None."
+                f"{' and '.join(chosen) or 'none'} is not None."
             )
-        threshold = None if given == ["n_clusters"] else getattr(self, given[0])
+        threshold = None if chosen == ["n_clusters"] else getattr(self, chosen[0])
         return Settings(metric, self.n_clusters, threshold, shown)
 
     @property
@@ -339,12 +339,12 @@ class AgglomerativeClustering(Clusterer, Model):
             power = int(np.frexp(max(X.max(), -X.min()))[1])
             X = np.ldexp(X.astype(np.float64, copy=False), -power)
             largest = diameter(X) if scaled else None
-            told = lambda new: report(np.ldexp(new, power))  # noqa: E731
+            report_scaled = lambda new: report(np.ldexp(new, power))  # noqa: E731
             if along is None:
-                merged, heights = self._merge_points(X, told)
+                merged, heights = self._merge_points(X, report_scaled)
             else:
                 merged, heights = along(
-                    X, linkage=self.linkage, metric=metric, owner=owner, report=told
+                    X, linkage=self.linkage, metric=metric, owner=owner, report=report_scaled
                 )
         elif along is not None:
             merged, heights = along(

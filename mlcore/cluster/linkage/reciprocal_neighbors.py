@@ -121,14 +121,14 @@ class PointClusters:
             cost += self.size[queries] * (self.size[queries] > 1) * len(points) * d
         work = len(queries) * d * (_SEEN + m / panels.shape[2])
         threads = effective_threads(work / _ROUNDS)
-        found, squares = np.empty((threads, room), dtype=np.int32), np.empty((threads, room))
+        candidates, squares = np.empty((threads, room), dtype=np.int32), np.empty((threads, room))
         part = np.cumsum(cost) // (threads * items_per_call(1))
         bounds = [0, *(np.flatnonzero(np.diff(part)) + 1), len(queries)]
         nearest, value = np.empty(len(queries), dtype=np.int64), np.empty(len(queries))
         for a, b in zip(bounds, bounds[1:], strict=False):
             _ext.nearest_clusters(
                 self.kind, self.slack, start, points, self.centres, panels, variance, radius,
-                queries[a:b], found, squares, nearest[a:b], value[a:b], threads,
+                queries[a:b], candidates, squares, nearest[a:b], value[a:b], threads,
             )  # fmt: skip
         self.nearest[queries], self.value[queries] = nearest, value
         self.stale[:] = False

@@ -33,14 +33,14 @@ def spanning_tree(X, report):
     size = len(panels) * panels.shape[2]
     key, limit = np.full(size, np.inf), np.full(size, np.inf, dtype=np.float32)
     nearest, name = np.zeros(size, dtype=np.int64), np.arange(1, size + 1)
-    found = np.empty(size + panels.shape[2], dtype=np.int32)
+    candidates = np.empty(size + panels.shape[2], dtype=np.int32)
     query = screen[0].astype(np.float32)
     state = np.array([n - 1, 0])
     slack, growth = _ROUNDING * largest, 1 + (m + 8) * 2.0**-23
     for first, last in pieces(n - 1, n * (m + d)):
         part = slice(first, last)
         _ext.grow_tree(
-            X, panels, query, limit, key, nearest, name, found, state, slack, growth,
+            X, panels, query, limit, key, nearest, name, candidates, state, slack, growth,
             edges[part], lengths[part],
         )  # fmt: skip
         np.sqrt(lengths[part], out=lengths[part])

@@ -162,9 +162,9 @@ def adjusted_rand_index(labels_true: Any, labels: Any) -> float:
     owner = "adjusted_rand_index"
     _, true = as_partition(labels_true, None, owner=owner, name="labels_true")
     n = len(true)
-    _, found = as_partition(labels, n, owner=owner)
-    cells = np.unique(true * (found.max() + 1) + found, return_counts=True)[1]
-    both, first, second = map(_pairs, (cells, np.bincount(true), np.bincount(found)))
+    _, predicted = as_partition(labels, n, owner=owner)
+    cells = np.unique(true * (predicted.max() + 1) + predicted, return_counts=True)[1]
+    both, first, second = map(_pairs, (cells, np.bincount(true), np.bincount(predicted)))
     total = n * (n - 1) // 2
     # Numerator and denominator times 2 total are integers.
     above = 2 * (both * total - first * second)
@@ -183,8 +183,8 @@ def _weighted(X, labels, sample_weight):
     weights = as_weights(sample_weight, n)
     if weights.all():
         return X, codes, weights
-    some = np.flatnonzero(weights)
-    return X[some], np.unique(codes[some], return_inverse=True)[1], weights[some]
+    kept = np.flatnonzero(weights)
+    return X[kept], np.unique(codes[kept], return_inverse=True)[1], weights[kept]
 
 
 def _around_means(X, codes, weights):
@@ -222,11 +222,11 @@ def _of_distances(X, labels, sample_weight, objective, metric):
         members = order[start:end][weights[order[start:end]] > 0]
         if len(members) == 0:
             continue
-        found = distance_sums(
+        blocks = distance_sums(
             X, metric, members, np.array([0, len(members)]), weights=weights[members],
             squared=objective == "kmedoids",
         )  # fmt: skip
-        sums = np.concatenate([sums[:, 0] for _, sums in found])
+        sums = np.concatenate([sums[:, 0] for _, sums in blocks])
         cost += weights[members] @ sums if objective == "sum_of_distances" else sums.min()
     return cost
 

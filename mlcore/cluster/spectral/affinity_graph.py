@@ -97,8 +97,8 @@ class AffinityClusterer(Clusterer, Model):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        given = isinstance(self.affinity, str) and self.affinity.startswith("precomputed")
-        tags.input_tags.pairwise = tags.input_tags.positive_only = given
+        precomputed = isinstance(self.affinity, str) and self.affinity.startswith("precomputed")
+        tags.input_tags.pairwise = tags.input_tags.positive_only = precomputed
         return tags
 
     def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:
@@ -225,8 +225,8 @@ def components(K) -> np.ndarray:
         component[reached] = count
         while reached and len(left):
             joined = K[reached.pop(), left] != 0
-            found, left = left[joined], left[~joined]
-            component[found] = count
-            reached.extend(found.tolist())
+            neighbors, left = left[joined], left[~joined]
+            component[neighbors] = count
+            reached.extend(neighbors.tolist())
         count += 1
     return component

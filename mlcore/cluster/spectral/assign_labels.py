@@ -12,25 +12,25 @@ SQUARE = ASSIGNMENTS[2:]  # these need as many vectors as clusters
 _ROTATIONS = 100  # at most
 
 
-def embedded(graph, vectors, how) -> np.ndarray:
-    """Return the rows (n, m) that the method `how` clusters, from eigenvectors (n, m)."""
-    if how == "cluster_qr":
+def embedded(graph, vectors, method) -> np.ndarray:
+    """Return the rows (n, m) that the `method` clusters, from eigenvectors (n, m)."""
+    if method == "cluster_qr":
         return vectors
-    return vectors / np.sqrt(graph.mass)[:, None] if how == "kmeans" else unit_rows(vectors)
+    return vectors / np.sqrt(graph.mass)[:, None] if method == "kmeans" else unit_rows(vectors)
 
 
-def assigned(graph, vectors, embedding, k, how, n_init, rng) -> tuple[np.ndarray, float]:
+def assigned(graph, vectors, embedding, k, method, n_init, rng) -> tuple[np.ndarray, float]:
     """Return labels (n,) int32 from leading eigenvectors, and their trace(G' S G).
 
     `embedding` (n, m) is from `embedded`; `n_init` counts starts of k-means.
     """
     if graph.n_components >= k:
         labels = graph.component_groups(k)
-    elif how == "refined":
+    elif method == "refined":
         return _refined(graph, vectors, embedding, k, n_init, rng)
-    elif how == "discretize":
+    elif method == "discretize":
         labels = discretized(embedding, rng)
-    elif how == "cluster_qr":
+    elif method == "cluster_qr":
         labels = by_pivots(embedding)
     else:
         labels = KMeans(k, n_init=n_init, random_state=rng).fit(embedding).labels_

@@ -56,12 +56,12 @@ def _by_blocks(X, k):
         here = np.arange(squares.shape[0])
         squares[here, here + start] = np.inf
         near = np.argpartition(squares, k - 1, axis=1)[:, :k]
-        found = squares[here[:, None], near]
+        candidates = squares[here[:, None], near]
         if dense:
             for row, at in zip(here, near, strict=True):
                 difference = X[at] - X[start + row]
-                found[row] = np.einsum("ij,ij->i", difference, difference)
-        order = np.lexsort((near, found), axis=1)
+                candidates[row] = np.einsum("ij,ij->i", difference, difference)
+        order = np.lexsort((near, candidates), axis=1)
         indices[rows] = np.take_along_axis(near, order, axis=1)
-        distances[rows] = np.sqrt(np.maximum(np.take_along_axis(found, order, axis=1), 0.0))
+        distances[rows] = np.sqrt(np.maximum(np.take_along_axis(candidates, order, axis=1), 0.0))
     return Neighbors(indices, distances)

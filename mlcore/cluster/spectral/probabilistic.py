@@ -161,9 +161,9 @@ class ProbabilisticClustering(AffinityClusterer):
             F, best = graph.matrix.K, None
             for start in range(n_init):
                 G = _random(F, k, rng) if start else _spectral(graph, k, rng)
-                found = _descend(F, G, tol, max_iter, progress)
-                if best is None or found.trace[-1] < best.trace[-1]:
-                    best = found
+                descent = _descend(F, G, tol, max_iter, progress)
+                if best is None or descent.trace[-1] < best.trace[-1]:
+                    best = descent
             G = best.G
             best.trace[-1] = objective = _objective(F, G)
         entries = (F.data if sp.issparse(F) else F).ravel()

@@ -257,40 +257,42 @@ class SpectralClustering(AffinityClusterer):
             if m <= graph.n_components < k:
                 self._warn_of_constant(graph.n_components)
                 m, start = graph.n_components + 1, None
-            found = relaxed(
+            eigenpairs = relaxed(
                 graph, m, rng, start, tol, max_iter,
                 lambda step, total, residual: progress.step(
                     step, float(graph.of_S(total, m)), residual
                 ),
                 self.eigen_solver,
             )  # fmt: skip
-            how = self.assign_labels
-            progress.note(f"Computing label assignment using {how}")
-            embedding = embedded(graph, found.vectors, how).astype(checked.dtype)
-            labels, objective = assigned(graph, found.vectors, embedding, k, how, n_init, rng)
-        if not found.converged:
+            method = self.assign_labels
+            progress.note(f"Computing label assignment using {method}")
+            embedding = embedded(graph, eigenpairs.vectors, method).astype(checked.dtype)
+            labels, objective = assigned(
+                graph, eigenpairs.vectors, embedding, k, method, n_init, rng
+            )
+        if not eigenpairs.converged:
             warn(
                 "ConvergenceWarning",
-                f"{owner} stopped after {len(found.trace)} passes with residuals of up to "
-                f"{found.residuals.max():.1e}, more than tol={tol:g}: increase max_iter or "
+                f"{owner} stopped after {len(eigenpairs.trace)} passes with residuals of up to "
+                f"{eigenpairs.residuals.max():.1e}, more than tol={tol:g}: increase max_iter or "
                 "tol.",
             )
-        after = [found.next_value] if m < n else []
-        bound = found.values[:k].sum() + max(0, k - m) * found.values[-1]
+        after = [eigenpairs.next_value] if m < n else []
+        bound = eigenpairs.values[:k].sum() + max(0, k - m) * eigenpairs.values[-1]
         self._set_fitted(
             X,
             labels_=labels,
             embedding_=embedding,
-            eigenvectors_=found.vectors.astype(checked.dtype),
-            eigenvalues_=graph.of_S(found.values),
-            eigengaps_=-graph.unit * np.diff(np.r_[found.values, after]),
-            residuals_=found.residuals,
+            eigenvectors_=eigenpairs.vectors.astype(checked.dtype),
+            eigenvalues_=graph.of_S(eigenpairs.values),
+            eigengaps_=-graph.unit * np.diff(np.r_[eigenpairs.values, after]),
+            residuals_=eigenpairs.residuals,
             objective_=objective,
             objective_bound_=float(graph.of_S(bound, k)),
-            objective_trace_=graph.of_S(found.trace, m),
+            objective_trace_=graph.of_S(eigenpairs.trace, m),
             n_connected_components_=graph.n_components,
-            n_iter_=len(found.trace),
-            converged_=found.converged,
+            n_iter_=len(eigenpairs.trace),
+            converged_=eigenpairs.converged,
         )
         return self
 
