@@ -136,8 +136,8 @@ def feasible_shares(rows: LogisticRows, scores: np.ndarray, change: np.ndarray) 
     if rows.n_scores == 1:
         z = scores[:, 0] + change[0]
         mass = expit(np.negative(z, where=rows.codes == 1, out=z)) * rows.weight
-        given = np.bincount(rows.codes, weights=mass, minlength=2)
-        return given.min() / given if given.min() > 0 else np.zeros(2)
+        class_mass = np.bincount(rows.codes, weights=mass, minlength=2)
+        return class_mass.min() / class_mass if class_mass.min() > 0 else np.zeros(2)
     flows, classes = np.zeros((rows.n_scores, rows.n_scores)), np.arange(rows.n_scores)
     for block, _, others in _probabilities(rows, scores, change):
         of_class = rows.weight[block] * (classes[:, None] == rows.codes[block])

@@ -46,7 +46,7 @@ def in_span(objective: Objective) -> Span | None:
     roots = np.ldexp(np.sqrt(values[kept]), power)
     coordinates = np.ascontiguousarray(vectors[:, kept] * roots)
     offset = rows.offset if len(rows.offset) else None
-    found = LogisticRows(
+    span_rows = LogisticRows(
         coordinates, rows.codes, rows.weight, offset, rows.n_scores, rows.intercept
     )
-    return Span(Objective(found, strength), vectors[:, kept].T / roots[:, None], rows)
+    return Span(Objective(span_rows, strength), vectors[:, kept].T / roots[:, None], rows)

@@ -98,11 +98,11 @@ def separated(
     direction = np.c_[coef, u[:, -1] - coef @ columns.shift]
     shown = [f"x{j}" if names is None else str(names[j]) for j in used[:10]]
     more = f" and {len(used) - 10} more" if len(used) > 10 else ""
-    how = "completely separated" if verdict == "complete" else "quasi-completely separated"
+    separation = "completely separated" if verdict == "complete" else "quasi-completely separated"
     message = (
-        f"{owner}: the classes are {how} by a linear function of {', '.join(shown)}{more}: without "
-        "penalty the likelihood has no maximum, and coefficients grow without end. Use a finite C, "
-        "or leave these features out."
+        f"{owner}: the classes are {separation} by a linear function of {', '.join(shown)}{more}: "
+        "without penalty the likelihood has no maximum, and coefficients grow without end. Use a "
+        "finite C, or leave these features out."
     )
     return SeparatedClasses(message, verdict, direction)
 

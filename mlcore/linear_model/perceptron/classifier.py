@@ -175,8 +175,8 @@ class PerceptronClassifier(Classifier):
         samples = self._checked_later(X) if begun else self._training_samples(X)
         n, owner = samples.shape[0], type(self).__name__
         # Classes: declared, those of the first call, or those of y.
-        given, codes = as_labels(y, n, owner=owner)
-        known = self.classes_ if begun else given
+        labels, codes = as_labels(y, n, owner=owner)
+        known = self.classes_ if begun else labels
         if classes is not None:
             declared = declared_classes(classes, vars(self).get("classes_"), owner=owner)
             if begun and not np.array_equal(declared, known):
@@ -190,7 +190,7 @@ class PerceptronClassifier(Classifier):
                 f"{owner} needs at least 2 classes, but the first y has only the class "
                 f"{known.tolist()[0]!r}: give all labels that will come as classes=."
             )
-        codes = _codes_of(given, known)[codes]
+        codes = _codes_of(labels, known)[codes]
         # The rounds, after those before.
         rounds = self._rounds(samples, codes, len(known), settings, self if begun else None)
         mistakes = rounds.epoch(np.arange(n))

@@ -225,7 +225,7 @@ class LinearRounds:
         weights, lag = (np.ascontiguousarray(self._layout(A)) for A in (self._weights, self._lag))
         in_range = max(-1074, min(-2 * self._power, 996))
         squared_bias = 2.0**in_range if self._settings.fit_intercept else 0.0
-        given = (
+        arguments = (
             self._codes, order, squared_bias, weights, self._offsets, lag, self._offset_lag,
             self.counts, np.empty(len(self._weights)), float(self._n_rounds),
         )  # fmt: skip
@@ -233,9 +233,9 @@ class LinearRounds:
             for first, last in pieces(len(order), 20 + 2 * weights.size):
                 if sparse.issparse(X):
                     call = _ext.sparse_rounds
-                    mistakes += call(X.data, X.indices, X.indptr, *given, first, last)
+                    mistakes += call(X.data, X.indices, X.indptr, *arguments, first, last)
                 else:
-                    mistakes += _ext.dense_rounds(X, *given, first, last)
+                    mistakes += _ext.dense_rounds(X, *arguments, first, last)
         self._weights, self._lag = self._layout(weights), self._layout(lag)
         self._n_rounds += len(order)
         return mistakes

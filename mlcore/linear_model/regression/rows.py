@@ -122,14 +122,14 @@ class Rows(NamedTuple):
             with np.errstate(over="ignore"):
                 squares = squares + sums.weight * sums.mean[:d] ** 2
         outside = np.flatnonzero(~in_range(squares, X.dtype))
-        found = np.zeros(d, bool)
+        varies = np.zeros(d, bool)
         if len(outside):
             near = self.data_units.origin.astype(X.dtype)
             if fit_intercept:
                 near = X[:1].toarray()[0] if sp.issparse(X) else X[0]
             for _, block in row_blocks(X):
-                found[outside] |= (block[:, outside] != near[outside]).any(axis=0)
-        return found
+                varies[outside] |= (block[:, outside] != near[outside]).any(axis=0)
+        return varies
 
     def blocks(self, center: np.ndarray):
         """Yield ranges of rows, and their features less the center, float64."""
@@ -184,8 +184,8 @@ class Rows(NamedTuple):
         With an intercept R is of rows less their mean. `root` (d, r), which makes the columns
         nearly orthonormal, replaces QR by products in two thirds of the time.
         """
-        found = None if root is None else self._triangle_by_products(center, intercept, root)
-        return self._triangle_by_qr(center, intercept) if found is None else found
+        triangle = None if root is None else self._triangle_by_products(center, intercept, root)
+        return self._triangle_by_qr(center, intercept) if triangle is None else triangle
 
     def _triangle_by_products(self, center, intercept, root):
         """Return the triangle from sums over the rows times `root`; None if it is too rough.

@@ -169,11 +169,11 @@ class InverseBounds:
     def norm(self, error: np.ndarray) -> float:
         """Return a bound on the norm, in the inverse Hessian, of gradients of at most this size."""
         root = np.sqrt(self.penalty[:-1])
-        found = float(np.linalg.norm(error[:, :-1] / root))
+        bound = float(np.linalg.norm(error[:, :-1] / root))
         if self._rows.intercept:
             squares = ((self.centres / root) ** 2).sum(axis=(1, 2)) + self._inverse.diagonal()
-            found += float(error[:, -1] @ np.sqrt(squares))
-        return found
+            bound += float(error[:, -1] @ np.sqrt(squares))
+        return bound
 
     def radius(self) -> float:
         """Return a bound on the norm of a row in the inverse Hessian.
