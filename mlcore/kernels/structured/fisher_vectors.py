@@ -143,8 +143,8 @@ class FisherVectors(Transformer, Model):
         mixture = self.mixture
         if not hasattr(mixture, "weights_"):
             mixture = type(mixture)(**mixture.get_params(deep=False))
-            given = weight if rows else _of_rows(weight, sets)
-            mixture.fit(sets.points, sample_weight=given)
+            row_weight = weight if rows else _of_rows(weight, sets)
+            mixture.fit(sets.points, sample_weight=row_weight)
         elif mixture.n_features_in_ != sets.points.shape[1]:
             raise ValueError(
                 f"X has {sets.points.shape[1]} features, but the mixture of "
@@ -200,8 +200,8 @@ class FisherVectors(Transformer, Model):
                 "or MultinomialMixture."
             )
         self.mixture._require_scores()
-        given = self.parameters
-        names = tuple(given) if isinstance(given, tuple | list) and len(given) else (given,)
+        parts = self.parameters
+        names = tuple(parts) if isinstance(parts, tuple | list) and len(parts) else (parts,)
         for name in names:
             as_choice(name, "parameters", ("all", *_PARTS), owner=owner)
         as_choice(self.information, "information", ("closed", "empirical"), owner=owner)

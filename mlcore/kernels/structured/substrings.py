@@ -106,9 +106,9 @@ def _recoded(X, Y):
     symbols, codes = X.of_all("symbols", _symbols_of)
     if Y.same(X):
         return codes, len(symbols), codes
-    given = Y.codes_in(X)
-    places = np.minimum(np.searchsorted(symbols, given), max(0, len(symbols) - 1))
-    shared = symbols[places] == given if len(symbols) else np.zeros(len(given), bool)
+    Y_codes = Y.codes_in(X)
+    places = np.minimum(np.searchsorted(symbols, Y_codes), max(0, len(symbols) - 1))
+    shared = symbols[places] == Y_codes if len(symbols) else np.zeros(len(Y_codes), bool)
     return codes, len(symbols), np.where(shared, places, -1).astype(np.int32)
 
 
