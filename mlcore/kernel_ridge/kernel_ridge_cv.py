@@ -156,7 +156,7 @@ class KernelRidgeCV(RidgeModel):
             If the Gram matrix and its eigenvectors do not fit.
         """
         owner = type(self).__name__
-        kernel, criterion, fit_intercept, alphas, given = self._settings()
+        kernel, criterion, fit_intercept, alphas, widths = self._settings()
         data = self._checked_data(X, y, sample_weight)
         data, origin = self._about_mean(data, kernel, fit_intercept)
         distinct = data.distinct(self._precomputed)
@@ -164,7 +164,7 @@ class KernelRidgeCV(RidgeModel):
         require_two(n, owner)
         require_path(n, math.inf if alphas is None else len(np.unique(alphas)))
         # The criterion of each gamma and alpha, and the best alpha of each target.
-        gammas = self._numbers_of(given, kernel, data)
+        gammas = self._numbers_of(widths, kernel, data)
         values = np.empty((len(gammas), 1 if alphas is None else len(alphas), n_targets))
         chosen = np.empty((len(gammas), n_targets))
         for g, gamma in enumerate(gammas):
@@ -234,13 +234,13 @@ class KernelRidgeCV(RidgeModel):
             )
         return [self._checked_gamma(gamma, "gammas") for gamma in self.gammas]
 
-    def _numbers_of(self, given, kernel, data):
+    def _numbers_of(self, widths, kernel, data):
         if not kernel.uses_gamma or not of_numbers(data.used):
             return [self._number_of("auto", data)]
-        if not given:
+        if not widths:
             scale = resolve_gamma("scale", data.used, data.weight[data.kept])
             return [0.1 * scale, scale, 10 * scale]
-        return [self._number_of(gamma, data) for gamma in given]
+        return [self._number_of(gamma, data) for gamma in widths]
 
 
 def _best(system, criterion, alphas):

@@ -382,8 +382,8 @@ class RidgeModel(Regressor, KernelModel):
 
     def _number_of(self, gamma, data):
         """Return the number that `gamma` means for these data; 0 where kernels have no width."""
-        given = isinstance(gamma, str) and (self._precomputed or not of_numbers(data.used))
-        return 0.0 if given else resolve_gamma(gamma, data.used, data.weight[data.kept])
+        no_width = isinstance(gamma, str) and (self._precomputed or not of_numbers(data.used))
+        return 0.0 if no_width else resolve_gamma(gamma, data.used, data.weight[data.kept])
 
     # ---- after a fit
 

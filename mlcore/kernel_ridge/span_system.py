@@ -184,5 +184,5 @@ class SpanSystem:
             phi = phi - self.mean[: self.m]
         with single_threaded_blas():
             z = factor.whitened(phi.T)
-            found = np.einsum("ij,ij->j", z, z)
-        return weight * (found + (1 / self.total if self.fit_intercept else 0.0))
+            squares = np.einsum("ij,ij->j", z, z)
+        return weight * (squares + (1 / self.total if self.fit_intercept else 0.0))

@@ -87,9 +87,9 @@ class AlphaPath:
         """
         raise NotImplementedError
 
-    def degrees_of_freedom(self, alpha: float, found: Fitted) -> float:
+    def degrees_of_freedom(self, alpha: float, fitted: Fitted) -> float:
         """Return the trace of the map from targets to fitted values."""
-        return self.system.S.n - alpha * float(found.inverse_diagonal.sum())
+        return self.system.S.n - alpha * float(fitted.inverse_diagonal.sum())
 
     def energy(self, alpha: float, columns: np.ndarray) -> np.ndarray:
         """Return the energies of these targets, (k,)."""
@@ -104,14 +104,14 @@ class AlphaPath:
         """
         return self.criterion_of(name, self.fitted(alpha, columns))
 
-    def criterion_of(self, name: str, found: Fitted) -> np.ndarray:
+    def criterion_of(self, name: str, fitted: Fitted) -> np.ndarray:
         """Return the criterion of fitted functions, (k,)."""
         if name == "loo":
-            errors = found.coef / found.inverse_diagonal[:, None]
+            errors = fitted.coef / fitted.inverse_diagonal[:, None]
             return np.einsum("ij,ij->j", errors, errors) / self.system.total
         if name == "gcv":
-            return self._gcv(found.coef, float(found.inverse_diagonal.sum()))
-        return self._likelihood(found.energy, found.log_determinant)
+            return self._gcv(fitted.coef, float(fitted.inverse_diagonal.sum()))
+        return self._likelihood(fitted.energy, fitted.log_determinant)
 
     def _gcv(self, coef, trace):
         coef = coef / trace  # before it is squared: a large alpha makes both small

@@ -41,11 +41,11 @@ class EigenPath(AlphaPath):
         h = 1.0 / (self.values + alpha)
         with single_threaded_blas():
             z = (k * self.system.u) @ self.vectors
-            found = z**2 @ h
+            variance = z**2 @ h
             if self.system.fit_intercept:
                 hv = h * self.ones
-                found -= (1 - z @ hv) ** 2 / float(self.ones @ hv)
-        return found
+                variance -= (1 - z @ hv) ** 2 / float(self.ones @ hv)
+        return variance
 
     def criterion(self, name: str, alpha: float, columns: np.ndarray) -> np.ndarray:
         if name == "loo":
@@ -78,12 +78,12 @@ class EigenPath(AlphaPath):
 
     def _diagonal(self, h):
         """Return the diagonal of Q diag(h) Q'."""
-        n, found = len(h), np.empty(len(h))
+        n, diagonal = len(h), np.empty(len(h))
         step = max(1, _VALUES // n)
         for start in range(0, n, step):
             part = slice(start, start + step)
-            found[part] = self.vectors[part] ** 2 @ h
-        return found
+            diagonal[part] = self.vectors[part] ** 2 @ h
+        return diagonal
 
     def best_alphas(self, name: str) -> np.ndarray:
         """Return for each target the alpha of the least criterion, (k,)."""

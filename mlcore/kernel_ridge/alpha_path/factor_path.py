@@ -57,10 +57,10 @@ class FactorPath(AlphaPath):
         k = k * system.u
         with single_threaded_blas():
             z = last.factor.whitened(k.T)
-            found = np.einsum("ij,ij->j", z, z)
+            variance = np.einsum("ij,ij->j", z, z)
             if system.fit_intercept:
-                found -= (1 - k @ last.ones) ** 2 / last.total
-        return found
+                variance -= (1 - k @ last.ones) ** 2 / last.total
+        return variance
 
     def _factored(self, alpha):
         """Return the factor for this alpha; None if there is none, and eigenvectors instead."""

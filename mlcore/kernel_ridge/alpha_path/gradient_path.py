@@ -63,16 +63,16 @@ class GradientPath(AlphaPath):
         return diagonal
 
     def explained(self, k: np.ndarray, alpha: float) -> np.ndarray:
-        system, found = self.system, np.empty(len(k))
+        system, variance = self.system, np.empty(len(k))
         k = k * system.u
         for start in range(0, len(k), self._at_once):
             part = slice(start, start + self._at_once)
             B = np.ascontiguousarray(k[part].T)
-            found[part] = np.einsum("ij,ij->j", B, self._solve(alpha, B))
+            variance[part] = np.einsum("ij,ij->j", B, self._solve(alpha, B))
         if system.fit_intercept:
             ones, total = self._coefficients(alpha, np.arange(0))[2:]
-            found -= (1 - k @ ones) ** 2 / total
-        return found
+            variance -= (1 - k @ ones) ** 2 / total
+        return variance
 
     @property
     def _at_once(self):
@@ -92,13 +92,13 @@ class GradientPath(AlphaPath):
                 wanted = np.sqrt(_RELATIVE * alpha * form)
             return residual <= np.maximum(wanted, 4 * EPS * (largest * length + sides))
 
-        found = solve_columns(A.__matmul__, B, LowRankInverse(self._F, alpha), small, _STEPS)
-        if not found.definite:
+        solution = solve_columns(A.__matmul__, B, LowRankInverse(self._F, alpha), small, _STEPS)
+        if not solution.definite:
             self.system.refuse(None)
-        if not found.converged:
+        if not solution.converged:
             warn(
                 "ConvergenceWarning",
                 f"{self.system.name}: conjugate gradients stopped after {_STEPS} steps; what "
                 "rests on all samples is less precise. Raise alpha.",
             )
-        return found.X
+        return solution.X

@@ -44,14 +44,14 @@ def best_alphas(
     """
     alphas, every = grid(top), np.arange(n_targets)
     values = np.array([criterion(alpha, every) for alpha in alphas])
-    found = np.empty(n_targets)
+    chosen = np.empty(n_targets)
     for j, best in enumerate(values.argmin(axis=0)):
 
         def along(t, one=every[j : j + 1]):
             return float(criterion(np.exp(t), one)[0])
 
-        found[j] = np.exp(minimum(along, *np.log(around(alphas, best))))
-    return found
+        chosen[j] = np.exp(minimum(along, *np.log(around(alphas, best))))
+    return chosen
 
 
 def minimum(function: Callable[[float], float], low: float, high: float) -> float:

@@ -73,7 +73,7 @@ class SpanPath:
         A group is alphas (a,) and targets (j,); a block is features, targets and weights of rows.
         """
         system, m, total = self.system, self.system.m, 0.0
-        found = [np.zeros((len(alphas), len(columns))) for alphas, columns in groups]
+        error_sums = [np.zeros((len(alphas), len(columns))) for alphas, columns in groups]
         own = 1 / system.total if system.fit_intercept else 0.0
         for phi, y, weight in blocks:
             if system.fit_intercept:
@@ -81,13 +81,13 @@ class SpanPath:
             total += float(weight.sum())
             with single_threaded_blas():
                 z = phi @ self.vectors
-                for sums, (alphas, columns) in zip(found, groups, strict=True):
+                for sums, (alphas, columns) in zip(error_sums, groups, strict=True):
                     h = 1 / (self.values[:, None] + alphas)
                     left = np.maximum(1 - weight[:, None] * (z**2 @ h + own), EPS)
                     for j, column in enumerate(columns):
                         fitted = z @ (h * self.products[:, column, None])
                         sums[:, j] += weight @ ((y[:, column, None] - fitted) / left) ** 2
-        return [sums / total for sums in found]
+        return [sums / total for sums in error_sums]
 
     def best_alphas(self, name: str, blocks: Callable[[int], Blocks] | None) -> np.ndarray:
         """Return for each target the alpha of the least criterion, (k,).
@@ -101,10 +101,10 @@ class SpanPath:
             )
         groups = [(grid(top), every)]
         for _ in range(_PASSES):
-            found = self.left_out(blocks(POINTS), groups)
+            errors = self.left_out(blocks(POINTS), groups)
             curves = [
                 (alphas, of_target)
-                for (alphas, _), values in zip(groups, found, strict=True)
+                for (alphas, _), values in zip(groups, errors, strict=True)
                 for of_target in values.T
             ]
             groups = [

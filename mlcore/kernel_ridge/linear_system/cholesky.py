@@ -50,7 +50,7 @@ class Cholesky:
 
     def inverse_diagonal(self) -> np.ndarray:
         """Return the diagonal of A^-1, (n,), from L^-1 by blocks of columns: n³/3 operations."""
-        n, found = len(self.L), np.empty(len(self.L))
+        n, diagonal = len(self.L), np.empty(len(self.L))
         for start in range(0, n, _COLUMNS):
             part = slice(start, min(n, start + _COLUMNS))
             Z = np.zeros((n - start, part.stop - start), self.L.dtype)
@@ -61,8 +61,8 @@ class Cholesky:
                 Z[here] -= self.L[rows, start:first] @ Z[above]
                 corner = np.ascontiguousarray(self.L[rows, rows])
                 Z[here] = linalg.solve_triangular(corner.T, Z[here], trans="T", check_finite=False)
-            found[part] = np.einsum("ij,ij->j", Z, Z)
-        return found
+            diagonal[part] = np.einsum("ij,ij->j", Z, Z)
+        return diagonal
 
     def reciprocal_condition(self, norm: float) -> float:
         """Estimate the reciprocal condition number of A, whose 1-norm is given."""

@@ -226,8 +226,8 @@ class RidgeSystem:
         rows = kernel.rows(as_double(samples), double=True)
         rows.warn_if_indefinite("they have no feature space, and K + alpha/w may be singular")
         K = rows.gram() if stored else None
-        given = np.zeros(y.shape[1]) if isinstance(alphas, str) else alphas
-        units = RidgeUnits.of(float(np.abs(rows.diagonal).max()), weight, y, given)
+        penalties = np.zeros(y.shape[1]) if isinstance(alphas, str) else alphas
+        units = RidgeUnits.of(float(np.abs(rows.diagonal).max()), weight, y, penalties)
         self.units, self.rounding = units, float(np.ldexp(rows.rounding, -units.kernel_power))
         u = self.u = np.sqrt(units.weight)
         self.S = GramOperator(rows, np.ldexp(u, -units.kernel_power // 2), K)
