@@ -118,5 +118,5 @@ class Winnow(LabelLearner):
 
     def _best_loss(self, state, points, targets):
         """Return 0 if some disjunction gives all labels: then that of all possible variables."""
-        given = [bool((point & state["possible_"]).any()) for point in points]
-        return 0.0 if given == [bool(y) for y in targets] else float("nan")
+        labels = [bool((point & state["possible_"]).any()) for point in points]
+        return 0.0 if labels == [bool(y) for y in targets] else float("nan")

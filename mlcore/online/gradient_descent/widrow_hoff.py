@@ -276,13 +276,13 @@ class WidrowHoff(Regressor, Model):
         coef, intercept, loss, squares = (values.copy() for values in (*arrays, run.squares))
         rows = (X.data, X.indices, X.indptr) if sp.issparse(X) else (X,)
         rounds = _ext.sparse_rounds if sp.issparse(X) else _ext.dense_rounds
-        given = (
+        arguments = (
             np.ascontiguousarray(Y, dtype=np.float64), np.empty(0) if weight is None else weight,
             squared_norms, step, run.intercept, coef, intercept, loss, squares,
         )  # fmt: skip
         with single_threaded_blas():
             for first, last in pieces(n, 20 + 4 * d * len(coef)):
-                rounds(*rows, *given, first, last)
+                rounds(*rows, *arguments, first, last)
         if not (np.isfinite(coef).all() and np.isfinite(squares).all()):
             raise ValueError(f"{owner}: the steps overflow: rescale the features of X, or y.")
         return {
