@@ -32,8 +32,8 @@ def as_table(X: Any) -> np.ndarray | None:
     if array.dtype.kind in "US" and not hasattr(X, "dtype"):
         array = np.array(X, dtype=object)  # NumPy has turned the number in [1, "a"] into a string
     array = array.astype(object)
-    found = (str, bytes, *_TIMES, *_DURATIONS)
-    return array if any(isinstance(value, found) for value in array.flat) else None
+    types = (str, bytes, *_TIMES, *_DURATIONS)
+    return array if any(isinstance(value, types) for value in array.flat) else None
 
 
 def require_categories(table: np.ndarray, X: Any, columns: Any, missing: bool) -> None:

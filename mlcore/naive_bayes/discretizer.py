@@ -193,13 +193,13 @@ class Discretizer(FeaturewiseTransformer, Model):
                 f"{owner}: edges must be a list of {n_features} increasing sequences of numbers, "
                 "one for each feature."
             )
-        found = []
+        edges = []
         for j, values in enumerate(self.edges):
             column = np.asarray(real_array(values, f"edges[{j}]"), np.float64)
             if column.ndim != 1 or not np.isfinite(column).all() or (np.diff(column) <= 0).any():
                 raise ValueError(f"{owner}: edges[{j}] must be finite and increasing: {values!r}.")
-            found.append(column)
-        return found
+            edges.append(column)
+        return edges
 
 
 def _warn_of_single_intervals(lost, X, owner):
