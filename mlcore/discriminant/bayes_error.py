@@ -29,6 +29,6 @@ def bhattacharyya_bound(means: np.ndarray, covariances: np.ndarray, priors: np.n
             mean = pair.mean(axis=0)
             factor = linalg.cholesky(mean, lower=True)
             z = linalg.solve_triangular(factor, means[i] - means[j], lower=True)
-            spread = np.linalg.slogdet(mean)[1] - np.linalg.slogdet(pair)[1].mean()
-            bound += np.sqrt(priors[i] * priors[j]) * np.exp(-(z @ z) / 8 - max(spread, 0.0) / 2)
+            log_ratio = np.linalg.slogdet(mean)[1] - np.linalg.slogdet(pair)[1].mean()
+            bound += np.sqrt(priors[i] * priors[j]) * np.exp(-(z @ z) / 8 - max(log_ratio, 0.0) / 2)
     return float(min(bound, 1 - priors.max()))

@@ -180,13 +180,13 @@ def _shrinkage(sums, shrinkage, covariances, shares, kept, rows):
             fourth = sums.fourth_moments(kept, deviations)
         else:
             fourth = rows.fourth_moments(kept, sums.means[:, kept], deviations)
-    found = np.zeros(c)
+    estimates = np.zeros(c)
     for code, deviation in enumerate(deviations):
         correlations = matrices[code] / np.outer(deviation, deviation)
         np.fill_diagonal(correlations, 1.0)
         if shrinkage == "oas":
-            found[code] = oracle_approximating(correlations, effective[code])
+            estimates[code] = oracle_approximating(correlations, effective[code])
         else:
             mean = effective[code] * np.square(shares[code]) @ fourth[:, code]
-            found[code] = ledoit_wolf(correlations, effective[code], mean)
-    return found
+            estimates[code] = ledoit_wolf(correlations, effective[code], mean)
+    return estimates

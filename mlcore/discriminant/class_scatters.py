@@ -182,16 +182,16 @@ class ClassRows(NamedTuple):
         The second result is the means, (c, r), with what the type of the data had left out.
         """
         r = len(features)
-        found = [np.zeros((0, r + 1))] * len(means)
+        factors = [np.zeros((0, r + 1))] * len(means)
         for codes, weight, block in self.residuals(features, means):
             for code in np.unique(codes):
                 own = codes == code
                 part = np.ones((int(own.sum()), r + 1))
                 part[:, 1:] = block[own]
                 part *= np.sqrt(weight[own])[:, None]
-                found[code] = np.linalg.qr(np.concatenate((found[code], part)), mode="r")
+                factors[code] = np.linalg.qr(np.concatenate((factors[code], part)), mode="r")
         triangles, means = np.zeros((len(means), r, r)), means.copy()
-        for code, R in enumerate(found):
+        for code, R in enumerate(factors):
             inner = R[1:, 1:]  # the column of ones takes out what is left of the mean
             triangles[code, : len(inner)] = inner
             means[code] += R[0, 1:] / R[0, 0]
@@ -201,23 +201,23 @@ class ClassRows(NamedTuple):
         """Return `ClassScatters.higher`, (c, 2, d, d), about these means."""
         c, d = means.shape
         require_memory(2 * c * d, d, 8, what="moments of fourth order", instead="use 'oas'")
-        found = np.zeros((c, 2, d, d))
+        moments = np.zeros((c, 2, d, d))
         for codes, weight, block in self.residuals(np.arange(d), means):
             for code in np.unique(codes):
                 own = block[codes == code]
                 squares = np.square(own)
                 weighted = squares.T * weight[codes == code]
-                found[code, 0] += weighted @ own
-                found[code, 1] += weighted @ squares
-        return found
+                moments[code, 0] += weighted @ own
+                moments[code, 1] += weighted @ squares
+        return moments
 
     def fourth_moments(self, features, means, deviations) -> np.ndarray:
         """Return the sums of ``|z / s_j|⁴`` in each class, (c, k), by k rows of deviations s_j."""
-        found, classes = np.zeros((len(means), len(deviations))), np.arange(len(means))
+        sums, classes = np.zeros((len(means), len(deviations))), np.arange(len(means))
         for codes, weight, block in self.residuals(features, means):
             lengths = np.square(block) @ np.square(1 / deviations).T
-            found += (weight * (codes == classes[:, None])) @ np.square(lengths)
-        return found
+            sums += (weight * (codes == classes[:, None])) @ np.square(lengths)
+        return sums
 
 
 def offsets_of(

@@ -40,8 +40,8 @@ def class_sums_in_range(
 ) -> ClassSums:
     """Return the sums by class, of features multiplied by powers of two where squares need it."""
     origin = origin_of(X)
-    found = scatter_by_class(X, codes, len(shares), weight, origin, owner=owner)
-    squares = found[0].scatter.diagonal()
+    sums = scatter_by_class(X, codes, len(shares), weight, origin, owner=owner)
+    squares = sums[0].scatter.diagonal()
     power = np.zeros(X.shape[1], int)
     outside = np.flatnonzero(~in_range(squares, X.dtype))
     first = X[:1].toarray()[0] if sp.issparse(X) else X[0]
@@ -56,8 +56,8 @@ def class_sums_in_range(
                 f"{owner}: the data are degenerate: feature {tiny[0]} varies by less than 1e-289; "
                 "multiply it by a constant."
             )
-        found = scatter_by_class(X, codes, len(shares), weight, origin, power=power, owner=owner)
-    return _class_sums(*found, shares, origin.astype(X.dtype), power)
+        sums = scatter_by_class(X, codes, len(shares), weight, origin, power=power, owner=owner)
+    return _class_sums(*sums, shares, origin.astype(X.dtype), power)
 
 
 def _class_sums(scatter, by_class, weights, origin, power):

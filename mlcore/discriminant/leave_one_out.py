@@ -326,7 +326,7 @@ class _Refits:
             raise _singular(places[0])
         growth = 1.0 if alone else sums.weights[code] / rest
         own = offsets - sums.means[code]
-        found = np.empty((len(own), c))
+        densities = np.empty((len(own), c))
         common = None
         for k in range(c):
             from_mean = own * growth if k == code else offsets - sums.means[k]
@@ -337,10 +337,10 @@ class _Refits:
             base, lost = common
             if self.settings.shrinkage:
                 target = self._target(own, w, 0.0 if alone else w * growth, alone)
-                found[:, k] = self._shrunk_density(base, lost, own, from_mean, places, target)
+                densities[:, k] = self._shrunk_density(base, lost, own, from_mean, places, target)
             else:
-                found[:, k] = self._log_density(base, lost, own, from_mean, places)
-        return found
+                densities[:, k] = self._log_density(base, lost, own, from_mean, places)
+        return densities
 
     def _covariance(self, k, code, w, alone, places):
         """Return the covariance of class k by new divisors, and the share of a row in it."""
@@ -381,7 +381,7 @@ class _Refits:
         still = covariance.diagonal() == 0
         if not lost:
             return self._density_beside(covariance, still, from_mean, target, places)
-        found = np.empty(len(own))
+        densities = np.empty(len(own))
         for i, e in enumerate(own):
             one, flat = slice(i, i + 1), still.copy()
             if self.settings.pooling == 0:
@@ -390,8 +390,8 @@ class _Refits:
             hidden = matrix.diagonal() <= _HIDDEN * self.eps * covariance.diagonal()
             if (hidden & ~flat).any():  # the rest is rounding
                 raise _singular(places[i])
-            found[i] = self._density_beside(matrix, flat, row, target[one], places[one])[0]
-        return found
+            densities[i] = self._density_beside(matrix, flat, row, target[one], places[one])[0]
+        return densities
 
     def _density_beside(self, covariance, flat, from_mean, target, places):
         """Return log densities, (m,), of features that vary in the class, and of those that not."""
@@ -410,7 +410,7 @@ class _Refits:
     def _log_density(self, covariance, lost, own, from_mean, places):
         """Return the same without shrinkage."""
         root = root_of_sums(self._shrunk(covariance), self.eps)[0]
-        found, lengths = _log_densities(root, from_mean, places[0])
+        densities, lengths = _log_densities(root, from_mean, places[0])
         if lost:
             lost *= self.keep
             along = linalg.solve_triangular(root.R, own.T, trans="T")
@@ -419,8 +419,8 @@ class _Refits:
             if not (left > root.rounding).all():
                 raise _singular(places[left.argmin()])
             crossed = (along * lengths).sum(axis=0)
-            found -= (lost * np.square(crossed) / left + np.log(left)) / 2
-        return found
+            densities -= (lost * np.square(crossed) / left + np.log(left)) / 2
+        return densities
 
 
 def _log_densities(root: Root, from_mean, place):
