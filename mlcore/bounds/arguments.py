@@ -71,8 +71,8 @@ def as_counts(
         above = array > at_most
         if above.any():
             place = np.argmax(above)
-            found, top = (np.broadcast_to(a, above.shape).flat[place] for a in (array, at_most))
-            refuse(name, int(found), within("an integer", at_least=at_least, at_most=int(top)))
+            wrong, top = (np.broadcast_to(a, above.shape).flat[place] for a in (array, at_most))
+            refuse(name, int(wrong), within("an integer", at_least=at_least, at_most=int(top)))
     return array
 
 

@@ -38,10 +38,10 @@ def calculator(
         def over_arrays(*args, **kwargs):
             if "d" in kwargs and _DIMENSION in names and _DIMENSION not in kwargs:
                 kwargs[_DIMENSION] = kwargs.pop("d")
-            given = dict(zip(parameters, args, strict=False)) | kwargs
+            arguments = dict(zip(parameters, args, strict=False)) | kwargs
             several = {
                 name: value
-                for name, value in given.items()
+                for name, value in arguments.items()
                 if (name in names or (collects and name not in parameters)) and not is_single(value)
             }
             if not several:
@@ -50,17 +50,17 @@ def calculator(
                 inspect.signature(function).bind(*args, **kwargs)
                 arrays, shape = _broadcast(several)
                 if whole or shape == ():
-                    result = function(**(given | (several if whole else _at((), arrays))))
+                    result = function(**(arguments | (several if whole else _at((), arrays))))
                 else:
                     result = None
                     if elementwise and math.prod(shape) >= _AT_ONCE:
-                        result = _at_once(function, given, arrays, shape)
+                        result = _at_once(function, arguments, arrays, shape)
                     if result is None:
-                        result = _each(function, given, arrays, shape)
+                        result = _each(function, arguments, arrays, shape)
             if not _called_by_mlcore(sys._getframe(1)):
                 for name in _FAILURES:
-                    if name in parameters and given.get(name) is not None:
-                        warn_of_confidence(given[name], name)
+                    if name in parameters and arguments.get(name) is not None:
+                        warn_of_confidence(arguments[name], name)
             return result
 
         return over_arrays
@@ -114,7 +114,7 @@ def _entry(value):
     return value.item() if plain and value.itemsize <= 8 else value
 
 
-def _at_once(function, given, arrays, shape):
+def _at_once(function, arguments, arrays, shape):
     """Return all entries, computed one by one where intervals do not decide; None if none do."""
     flat = {name: np.broadcast_to(array, shape).ravel() for name, array in arrays.items()}
     results = []
@@ -122,25 +122,25 @@ def _at_once(function, given, arrays, shape):
         block = {name: array[start : start + _BLOCK] for name, array in flat.items()}
         try:
             with np.errstate(all="ignore"):
-                found = function(
-                    **(given | {name: Interval.of(array) for name, array in block.items()})
+                computed = function(
+                    **(arguments | {name: Interval.of(array) for name, array in block.items()})
                 )
         except Undecided:
             return None
-        values, left = found.tolist(), np.flatnonzero(np.isnan(found)).tolist()
+        values, left = computed.tolist(), np.flatnonzero(np.isnan(computed)).tolist()
         for i in left or [0]:  # at least one, for the type
             entries = {name: _entry(array[i]) for name, array in block.items()}
-            values[i] = function(**(given | entries))
+            values[i] = function(**(arguments | entries))
         whole = isinstance(values[i], int)
         results += map(int, values) if whole else values
     return _gathered(results, shape)
 
 
-def _each(function, given, arrays, shape):
+def _each(function, arguments, arrays, shape):
     results = []
     for place in np.ndindex(shape):
         try:
-            results.append(function(**(given | _at(place, arrays))))
+            results.append(function(**(arguments | _at(place, arrays))))
         except ValueError as error:
             for name, array in arrays.items():
                 if str(error).startswith(f"{name}="):

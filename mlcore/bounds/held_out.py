@@ -309,22 +309,22 @@ def _log(delta):
 def _upper(k, m, log_delta):
     k, m, log_delta = np.broadcast_arrays(k, m, log_delta)
     p = np.ones(m.shape)
-    none, some = k == 0, (k > 0) & (k < m)
+    none, inside = k == 0, (k > 0) & (k < m)
     p[none] = -np.expm1(log_delta[none] / m[none] * (1 + 3 * _EPSILON)) * (1 + _EPSILON)
-    odds = largest_odds(k[some], m[some], log_delta[some])
-    p[some] = np.where(odds < 1, odds / (1 + odds), 1 - 1 / (1 + odds))  # fewer roundings near 1
+    odds = largest_odds(k[inside], m[inside], log_delta[inside])
+    p[inside] = np.where(odds < 1, odds / (1 + odds), 1 - 1 / (1 + odds))  # fewer roundings near 1
     return np.minimum(np.nextafter(p, 2), 1)
 
 
 def _lower(k, m, log_delta):
     k, m, log_delta = np.broadcast_arrays(k, m, log_delta)
     p = np.zeros(m.shape)
-    every, some = k == m, (k > 1) & (k < m)
+    every, inside = k == m, (k > 1) & (k < m)
     power = log_delta[every] / m[every]
     p[every] = np.exp(power * (1 + 2 * _EPSILON)) * (1 - _EPSILON)
-    odds = largest_odds((m - k)[some], m[some], log_delta[some])
-    p[some] = np.where(odds < 1, 1 - odds / (1 + odds), 1 / (1 + odds))
-    p[some] *= odds < LARGEST_ODDS
+    odds = largest_odds((m - k)[inside], m[inside], log_delta[inside])
+    p[inside] = np.where(odds < 1, 1 - odds / (1 + odds), 1 / (1 + odds))
+    p[inside] *= odds < LARGEST_ODDS
     # For one error 1 - (1 - p)^m = delta, even if the odds against p overflow.
     once = (k == 1) & (m > 1)
     nothing = np.log1p(-np.exp(log_delta[once] * (1 + 2 * _EPSILON))) / m[once]

@@ -95,12 +95,12 @@ class Interval:
 
     def exp(self) -> "Interval":
         """Return e to these powers."""
-        found = self._increasing(np.exp)
+        image = self._increasing(np.exp)
         # Of powers too small for a long double it is enough that they are positive, if the smallest
         # long doubles times any factor of a formula stay below all floats.
         positive = _TINY if _TINY < np.longdouble(1e-300) ** 10 else np.nan
-        tiny = found.high < 4 * _TINY
-        return Interval(np.where(tiny, positive, found.low), np.where(tiny, 4 * _TINY, found.high))
+        tiny = image.high < 4 * _TINY
+        return Interval(np.where(tiny, positive, image.low), np.where(tiny, 4 * _TINY, image.high))
 
     def ln(self) -> "Interval":
         """Return the natural logarithms of positive numbers."""

@@ -186,11 +186,11 @@ def certify(
         inputs = {"mean_loss": math.fsum(losses) / len(y), "m": len(y), "value_range": value_range}
         bounds, interval = _of_losses(losses, inputs, role, family_delta, budget)
     for name, family in chosen.items():
-        found = family(data, family_delta)
-        if isinstance(found, str):
-            left_out.append(f"{name}: {found}.")
+        bound = family(data, family_delta)
+        if isinstance(bound, str):
+            left_out.append(f"{name}: {bound}.")
         else:
-            bounds.append(found)
+            bounds.append(bound)
     if not bounds:
         refuse("estimator", estimator, "one with a bound: " + " ".join(left_out))
     warn_of_confidence(delta)
@@ -325,17 +325,17 @@ def _training(classifier, model, X, y, predicted, role, X_train, y_train, counte
     n_classes = len(np.unique(np.concatenate([y, predicted])) if classes is None else classes)
     table = None if X_train is None else as_table(X_train, "X_train")
     readable = table is not None and n_classes == 2 and table.ndim == 2
-    machine = as_machine(model, counted) if readable else None
-    return Training(model, X_train, table, np.asarray(y), predicted, machine, counted)
+    hyperplane = as_machine(model, counted) if readable else None
+    return Training(model, X_train, table, np.asarray(y), predicted, hyperplane, counted)
 
 
 def _unused(data, vc_dimension, n_hypotheses):
     if data is not None:
         return []
-    given = {"vc_dimension": vc_dimension, "n_hypotheses": n_hypotheses}
+    options = {"vc_dimension": vc_dimension, "n_hypotheses": n_hypotheses}
     return [
         f"{name} is for bounds from training examples: give X_train and y_train."
-        for name, value in given.items()
+        for name, value in options.items()
         if value is not None
     ]
 

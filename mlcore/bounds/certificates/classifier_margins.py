@@ -94,7 +94,7 @@ def may_be_indefinite(estimator: Any) -> bool:
 
 def signed_cosines(
     estimator: Any,
-    machine: Machine,
+    hyperplane: Machine,
     X: Any,
     y: np.ndarray,
     values: np.ndarray,
@@ -114,7 +114,7 @@ def signed_cosines(
     if len(classes) != 2 or (predicted != classes[(values > 0).astype(int)])[decided].any():
         return "it does not predict by the sign of its decision function"
     intercept = float(np.ravel(getattr(estimator, "intercept_", 0.0))[0])
-    if machine.linear:
+    if hyperplane.linear:
         w = np.ravel(estimator.coef_).astype(np.float64)
         plain = np.ravel(X @ w) + intercept
         scale = np.abs(plain).max(initial=0.0) + np.abs(w).sum() + abs(intercept)
@@ -199,8 +199,8 @@ def _diagonal(estimator, X):
     kernel = _kernel(estimator)
     if isinstance(kernel, FunctionKernel):
         return "k(x, x) of a kernel that is a function is not known"
-    given = kernel.precomputed and X.shape[0] == X.shape[1]
-    if not (kernel.positive_semidefinite or given):
+    square = kernel.precomputed and X.shape[0] == X.shape[1]
+    if not (kernel.positive_semidefinite or square):
         return f"{kernel.name!r} is no kernel with a known k(x, x) and a feature space"
     return kernel.diagonal(X)
 

@@ -34,31 +34,33 @@ class Classifier(NamedTuple):
     predictions: Any
 
 
-def as_classifier(given: Any, name: str, *, scored: bool = False) -> Classifier:
-    """Return `given` as a classifier, or raise ValueError.
+def as_classifier(source: Any, name: str, *, scored: bool = False) -> Classifier:
+    """Return `source` as a classifier, or raise ValueError.
 
     With `scored`, a loss is measured, and a regressor is taken too.
     """
     allowed = "a fitted classifier, a function of X that returns labels, or an array of predictions"
-    if isinstance(given, type):
-        refuse(name, given, f"{allowed}, not a class")
-    if callable(getattr(given, "predict", None)):
-        kind = _kind(given)
+    if isinstance(source, type):
+        refuse(name, source, f"{allowed}, not a class")
+    if callable(getattr(source, "predict", None)):
+        kind = _kind(source)
         if kind not in (None, "classifier") and not (scored and kind == "regressor"):
             hint = " (with a loss, a regressor is taken)" if kind == "regressor" else ""
-            found = _NAMED.get(kind, f"of kind {kind!r}")
-            _refuse_kind(name, given, f"{allowed}; it is {found}{hint}")
-        return Classifier(type(given).__name__, given, given.predict, None)
-    if callable(given):
-        return Classifier(getattr(given, "__name__", type(given).__name__), None, given, None)
-    if getattr(given, "refit", True) is False:
-        _refuse_kind(name, given, f"{allowed}; this search kept no classifier (refit=False)")
-    if isinstance(given, (str, bytes)) or not (hasattr(given, "__len__") or np.ndim(given)):
-        refuse(name, given, allowed)
+            description = _NAMED.get(kind, f"of kind {kind!r}")
+            _refuse_kind(name, source, f"{allowed}; it is {description}{hint}")
+        return Classifier(type(source).__name__, source, source.predict, None)
+    if callable(source):
+        return Classifier(getattr(source, "__name__", type(source).__name__), None, source, None)
+    if getattr(source, "refit", True) is False:
+        _refuse_kind(name, source, f"{allowed}; this search kept no classifier (refit=False)")
+    if isinstance(source, (str, bytes)) or not (hasattr(source, "__len__") or np.ndim(source)):
+        refuse(name, source, allowed)
     # Series have a transform of their own.
-    if not hasattr(given, "__array__") and (hasattr(given, "fit") or hasattr(given, "transform")):
-        _refuse_kind(name, given, f"{allowed}; it has no predict")
-    return Classifier("predictions", None, None, _array(given, name))
+    if not hasattr(source, "__array__") and (
+        hasattr(source, "fit") or hasattr(source, "transform")
+    ):
+        _refuse_kind(name, source, f"{allowed}; it has no predict")
+    return Classifier("predictions", None, None, _array(source, name))
 
 
 def labels_of(
@@ -74,14 +76,14 @@ def labels_of(
         n = _n_rows(X, "X" + suffix)
     if labels.shape != (n,) or n < 1:
         rows = f"{n} labels, one for each row of X{suffix}"
-        some = "a list of at least one label"
-        _refuse_shape("y" + suffix, labels, some if X is None else rows)
+        expected = "a list of at least one label"
+        _refuse_shape("y" + suffix, labels, expected if X is None else rows)
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         refuse("y" + suffix, y, "finite")
-    given = classifier.predictions if classifier.predict is None else classifier.predict(X)
-    predicted = _array(given, "predictions")
+    predictions = classifier.predictions if classifier.predict is None else classifier.predict(X)
+    predicted = _array(predictions, "predictions")
     if predicted.dtype.kind == "f" and np.isinf(predicted).any():
-        refuse("predictions", given, "finite")
+        refuse("predictions", predictions, "finite")
     if predicted.shape != labels.shape:
         raise ValueError(
             f"{classifier.name}: predictions of shape {predicted.shape} must be {n} labels, one "
@@ -184,8 +186,12 @@ def _refuse_other_types(labels, predicted, y, name):
     """Refuse labels of another type than the predictions, which would all count as errors."""
     types = [label_types(array) for array in (labels, predicted)]
     if not types[0] & types[1]:
-        found, said = (" and ".join(sorted(t)) for t in types)
-        refuse(name, y, f"labels of the type that is predicted, which is {said}, not {found}")
+        of_labels, of_predictions = (" and ".join(sorted(t)) for t in types)
+        refuse(
+            name,
+            y,
+            f"labels of the type that is predicted, which is {of_predictions}, not {of_labels}",
+        )
 
 
 def label_types(array: np.ndarray) -> set[str]:
@@ -208,8 +214,8 @@ def _array(y, name):
         refuse(name, y, "a list of labels")
 
 
-def _refuse_kind(name, given, allowed) -> NoReturn:
-    raise ValueError(f"{name}={type(given).__name__}(...) must be {allowed}.")
+def _refuse_kind(name, source, allowed) -> NoReturn:
+    raise ValueError(f"{name}={type(source).__name__}(...) must be {allowed}.")
 
 
 def _refuse_shape(name, array, allowed) -> NoReturn:

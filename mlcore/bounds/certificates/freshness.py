@@ -28,11 +28,11 @@ def unsure_of(classifier: Classifier, X: Any, X_train: Any, role: str) -> str | 
         other = as_table(X_train, "X_train")
         same = X is X_train or _shares_memory(table, other)
         keys, others = _keys(table, other)
-        found = np.isin(keys, others)
-        distinct = len(found) >= _FEW and _distinct(table, other)
-        if same or np.array_equal(np.sort(keys), np.sort(others)) or (found.all() and distinct):
+        repeated = np.isin(keys, others)
+        distinct = len(repeated) >= _FEW and _distinct(table, other)
+        if same or np.array_equal(np.sort(keys), np.sort(others)) or (repeated.all() and distinct):
             refuse("X", X, f'no training examples for role="{role}", but it is X_train')
-        return _overlap_warning(found, "X_train")
+        return _overlap_warning(repeated, "X_train")
     most, shown = np.zeros(0, dtype=bool), False
     if table is not None and classifier.model is not None:
         for part, seen in parts_of(classifier.model, X):
@@ -41,15 +41,15 @@ def unsure_of(classifier: Classifier, X: Any, X_train: Any, role: str) -> str | 
                 continue
             shown = True
             keys, kept = _keys(seen, rows)
-            found = np.isin(keys, kept)
+            repeated = np.isin(keys, kept)
             many = rows.shape[0] >= _MANY
             distinct = _distinct(seen)
             few = rows.shape[0] >= _FEW and distinct
             all_kept = few and np.isin(kept, keys).all()
-            all_seen = len(found) >= _FEW and found.all() and distinct and _distinct(rows)
+            all_seen = len(repeated) >= _FEW and repeated.all() and distinct and _distinct(rows)
             if (_in_place(part, rows, seen) and (many or few)) or all_kept or all_seen:
                 refuse("X", X, f'no training examples for role="{role}", but the fit was to these')
-            most = max(most, found, key=np.count_nonzero)
+            most = max(most, repeated, key=np.count_nonzero)
     if shown:
         return _overlap_warning(most, "the training examples that the model keeps")
     several = "" if classifier.predict is not None else ", or the predictions are cross-validated"
@@ -59,12 +59,12 @@ def unsure_of(classifier: Classifier, X: Any, X_train: Any, role: str) -> str | 
     )
 
 
-def _overlap_warning(found, where):
-    n = int(np.count_nonzero(found))
+def _overlap_warning(repeated, where):
+    n = int(np.count_nonzero(repeated))
     if n == 0:
         return None
     return (
-        f"Doubtful: whether these examples are fresh. {n} of {len(found)} are equal to some of "
+        f"Doubtful: whether these examples are fresh. {n} of {len(repeated)} are equal to some of "
         f"{where}; that is right only where examples repeat themselves."
     )
 

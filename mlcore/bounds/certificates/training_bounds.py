@@ -81,28 +81,28 @@ def families(data: Training) -> dict[str, Callable[[Training, float], Bound | st
 
     Their number must not depend on the sample, since delta is divided by it.
     """
-    found = {}
+    bounds = {}
     if has_guarantee(data.estimator):
-        found["guarantee of the learner"] = own_guarantee
+        bounds["guarantee of the learner"] = own_guarantee
     if is_perceptron(data.estimator):
-        found["mistake compression bound"] = _mistake_compression
+        bounds["mistake compression bound"] = _mistake_compression
     elif data.machine is not None and data.machine.expansion and not _averages(data.estimator):
-        found["sample compression bound"] = _compression
+        bounds["sample compression bound"] = _compression
     if data.machine is not None:
-        found["PAC-Bayes margin bound"] = _pac_bayes
-        found["Rademacher margin bound"] = _rademacher
+        bounds["PAC-Bayes margin bound"] = _pac_bayes
+        bounds["Rademacher margin bound"] = _rademacher
     if data.vc_dimension is not None or (data.machine is not None and data.machine.linear):
-        found["relative VC bound"] = _relative
-        found["double-sampling VC bound"] = _double_sampling
+        bounds["relative VC bound"] = _relative
+        bounds["double-sampling VC bound"] = _double_sampling
     if data.n_hypotheses is not None:
-        found["finite-class bound"] = _finite_class
-    return found
+        bounds["finite-class bound"] = _finite_class
+    return bounds
 
 
 def heuristics(data: Training) -> list[Bound]:
     """Return estimates from the training examples, without a guarantee."""
     counts = data.counts
-    found = [
+    bounds = [
         Bound(
             "training error",
             counts["k"] / counts["m"],
@@ -116,10 +116,10 @@ def heuristics(data: Training) -> list[Bound]:
     ]
     if is_perceptron(data.estimator):
         of_rounds = mistakes_of_one_epoch(data)
-        found += [] if of_rounds is None else [of_rounds]
+        bounds += [] if of_rounds is None else [of_rounds]
     if data.fitted and not _averages(data.estimator):
         n_sv = len(data.estimator.support_)
-        found.append(
+        bounds.append(
             Bound(
                 "share of support vectors",
                 support_vector_loo_bound(n_sv, counts["m"]),
@@ -131,7 +131,7 @@ def heuristics(data: Training) -> list[Bound]:
                 "Vapnik, Statistical Learning Theory, 1998.",
             )
         )
-    return found
+    return bounds
 
 
 def _averages(estimator):

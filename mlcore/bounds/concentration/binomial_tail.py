@@ -166,12 +166,12 @@ def largest_odds(k: np.ndarray, m: np.ndarray, log_delta: np.ndarray) -> np.ndar
 
     One-dimensional arrays of one length; odds above 1e300 are returned as 1e300.
     """
-    found = np.empty_like(m)
+    odds = np.empty_like(m)
     for start in range(0, len(m), _BLOCK):
         block = slice(start, start + _BLOCK)
         with np.errstate(all="ignore"):
-            found[block] = _solve(k[block], m[block], log_delta[block])
-    return found
+            odds[block] = _solve(k[block], m[block], log_delta[block])
+    return odds
 
 
 def _solve(k, m, log_delta):
@@ -181,7 +181,7 @@ def _solve(k, m, log_delta):
     least = np.fmin(np.expm1(-target / m), LARGEST_ODDS)
     most = np.fmin(np.expm1((_entropy(k, m) + edge - target) / (m - k)), LARGEST_ODDS)
     odds = np.fmax(np.fmin(_near_odds(k, m, target), most), least)
-    found, left = np.empty_like(odds), np.arange(len(m))
+    result, left = np.empty_like(odds), np.arange(len(m))
     for rule in (_COARSE, *[_FINE] * 60):
         rest = 1 / (1 + odds)
         p = odds * rest
@@ -196,13 +196,13 @@ def _solve(k, m, log_delta):
             odds = after
             continue
         done = (np.abs(step * change) < 1e-13) | ((after == most) & (odds == most))
-        found[left] = odds = after
+        result[left] = odds = after
         if done.all():
             break
         keep = ~done
         left, odds, target = left[keep], odds[keep], target[keep]
         k, m, edge, least, most = k[keep], m[keep], edge[keep], least[keep], most[keep]
-    return np.minimum(found * (1 + 2.0**-47), LARGEST_ODDS)
+    return np.minimum(result * (1 + 2.0**-47), LARGEST_ODDS)
 
 
 def _near_odds(k, m, log_delta):

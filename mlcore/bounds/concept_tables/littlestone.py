@@ -185,15 +185,15 @@ def _value(everyone, following, same_tables):
             if after not in values:
                 if mistake + limits.get(after, limit) <= best:
                     continue
-                found = following(after, len(limits) + 1)
-                limits[after] = found[-1]
-                if mistake + found[-1] <= best:
+                expanded = following(after, len(limits) + 1)
+                limits[after] = expanded[-1]
+                if mistake + expanded[-1] <= best:
                     continue
                 name_after = same_tables and same_tables.name(after, len(limits))
                 known = same_tables.values.get(name_after) if name_after else None
                 if known is None:
                     steps.append(step)
-                    path.append([after, name_after, *found])
+                    path.append([after, name_after, *expanded])
                     break
                 values[after] = known
             best = path[-1][3] = max(best, mistake + values[after])

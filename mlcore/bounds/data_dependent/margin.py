@@ -242,10 +242,10 @@ def pac_bayes_margin_bound(margins: Any, delta: Any, *, mu: Any = None, gibbs: b
     grid = np.linspace(math.log(1e-3), 0.5 * math.log(2 * m) + 2, _GRID)
     best = int(np.argmin([bound(math.exp(x)) for x in grid]))
     around = grid[max(best - 1, 0)], grid[min(best + 1, _GRID - 1)]
-    found = minimize_scalar(
+    optimum = minimize_scalar(
         lambda x: bound(math.exp(x)), bounds=around, method="bounded", options={"xatol": 1e-8}
     )
-    return min(1.0, factor * min(float(found.fun), bound(math.exp(grid[best]))))
+    return min(1.0, factor * min(float(optimum.fun), bound(math.exp(grid[best]))))
 
 
 @calculator("m", "radius", "margin", "delta", "margin_error")

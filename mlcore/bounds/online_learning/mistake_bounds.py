@@ -156,11 +156,11 @@ def perceptron_mistake_bound(
     radius, loss = as_positive(radius, "radius"), as_real(hinge_loss, "hinge_loss", at_least=0)
     if (margin is None) == (w_norm is None):
         refuse("w_norm", w_norm, "given if margin is not, and only then")
-    given = as_positive(w_norm, "w_norm") if margin is None else as_positive(margin, "margin")
+    length = as_positive(w_norm, "w_norm") if margin is None else as_positive(margin, "margin")
     tight = as_bool(tight, "tight")
     with working_digits():
         loss = exact(loss)
-        a = exact(radius) * exact(given) if margin is None else exact(radius) / exact(given)
+        a = exact(radius) * exact(length) if margin is None else exact(radius) / exact(length)
         if tight:
             return up(((a + (a * a + 4 * loss).sqrt()) / 2) ** 2)
         return up(loss + a * loss.sqrt() + a * a)

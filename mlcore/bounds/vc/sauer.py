@@ -110,8 +110,8 @@ def log_growth(m: int, d: int) -> Decimal:
     below = 2 * d < m
     top = size if below else points - size - 1
     with np.errstate(all="ignore"):
-        found = log_choose(points, top) + np.log(fair_tail_ratio(top, points))
-    log_sum, slack = exact(float(found[0])), exact(2.0**-46)
+        logs = log_choose(points, top) + np.log(fair_tail_ratio(top, points))
+    log_sum, slack = exact(float(logs[0])), exact(2.0**-46)
     if below:
         return log_sum * (1 + slack)
     return m * log(2) + log1p(-(log_sum * (1 - slack) - m * log(2)).exp())
@@ -125,11 +125,11 @@ def _log_growth_beyond_floats(m, d):
     if 2 * d >= m:
         return m * log(2)
     total, few, rest = exact(m), exact(d), exact(m - d)
-    found = few * (log(total) - log(few)) - rest * log1p(-few / total)
-    found += (log(total) - log(few) - log(rest) - log(math.tau)) / 2
-    found += 1 / (12 * total) - 1 / (12 * few + 1)
-    found += log(rest + 1) - log(exact(m - 2 * d + 1))
-    return min(found, total * log(2))
+    log_sum = few * (log(total) - log(few)) - rest * log1p(-few / total)
+    log_sum += (log(total) - log(few) - log(rest) - log(math.tau)) / 2
+    log_sum += 1 / (12 * total) - 1 / (12 * few + 1)
+    log_sum += log(rest + 1) - log(exact(m - 2 * d + 1))
+    return min(log_sum, total * log(2))
 
 
 def largest_size(holds, start: int = 1) -> int:
