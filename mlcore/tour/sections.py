@@ -28,8 +28,8 @@ def gram_matrices(digits: Digits) -> Iterator[str]:
     start = time.perf_counter()
     K = gram_matrix(X, kernel="rbf", gamma=gamma)
     seconds = time.perf_counter() - start
-    some = X[::100]
-    definition = np.exp(-gamma * ((some[:, None] - X) ** 2).sum(axis=2))
+    sample = X[::100]
+    definition = np.exp(-gamma * ((sample[:, None] - X) ** 2).sum(axis=2))
     error = np.abs(K[::100] - definition).max()
     exact = np.array_equal(K, K.T) and np.all(K.diagonal() == 1)
     for what, value in (
@@ -49,29 +49,29 @@ def support_vector_machines(digits: Digits) -> Iterator[str]:
     yield "  " + "─" * (len(_row(*[""] * 7)) - 2)
 
     X, y, X_held_out, y_held_out = digits
-    for name, machine in (
+    for name, model in (
         ("SVC rbf, C=10", SVC(C=10)),
         ("SVC polynomial, C=1", SVC(kernel="polynomial", C=1)),
         ("SVC linear, C=1", SVC(kernel="linear", C=1)),
         ("NuSVC rbf, nu=0.05", NuSVC(nu=0.05)),
     ):
-        seconds = _fit_time(machine, X, y)
-        right = machine.score(X_held_out, y_held_out)
-        yield _evidence(name, f"{right:.1%} named right", machine, seconds)
+        seconds = _fit_time(model, X, y)
+        right = model.score(X_held_out, y_held_out)
+        yield _evidence(name, f"{right:.1%} named right", model, seconds)
 
     pixel = 35  # near the middle, where the digits differ most
-    machine = SVR(C=1, epsilon=0.05)
-    seconds = _fit_time(machine, np.delete(X, pixel, axis=1), X[:, pixel])
-    r2 = machine.score(np.delete(X_held_out, pixel, axis=1), X_held_out[:, pixel])
-    yield _evidence("SVR rbf, one pixel", f"R² {r2:.2f} from the others", machine, seconds)
+    model = SVR(C=1, epsilon=0.05)
+    seconds = _fit_time(model, np.delete(X, pixel, axis=1), X[:, pixel])
+    r2 = model.score(np.delete(X_held_out, pixel, axis=1), X_held_out[:, pixel])
+    yield _evidence("SVR rbf, one pixel", f"R² {r2:.2f} from the others", model, seconds)
 
-    machine = OneClassSVM(nu=0.05, gamma=0.01)
-    seconds = _fit_time(machine, X)
-    kept = np.mean(machine.predict(X_held_out) == 1)
+    model = OneClassSVM(nu=0.05, gamma=0.01)
+    seconds = _fit_time(model, X)
+    kept = np.mean(model.predict(X_held_out) == 1)
     scrambled = np.random.default_rng(0).permuted(X_held_out, axis=1)
-    refused = np.mean(machine.predict(scrambled) == -1)
+    refused = np.mean(model.predict(scrambled) == -1)
     result = f"keeps {kept:.0%}, noise {1 - refused:.0%}"
-    yield _evidence("OneClassSVM nu=0.05", result, machine, seconds)
+    yield _evidence("OneClassSVM nu=0.05", result, model, seconds)
 
     yield ""
     yield "  gap: primal minus dual objective, which bounds the distance to the optimum; relative"
@@ -83,14 +83,14 @@ def model_selection(digits: Digits) -> Iterator[str]:
     """SVCCV: C and gamma chosen by cross-validation"""
     from mlcore.svm import SVCCV
 
-    machine = SVCCV()
-    seconds = _fit_time(machine, digits.X, digits.y)
-    n_pairs = len(machine.cv_results_["mean_test_score"])
-    right = machine.score(digits.X_held_out, digits.y_held_out)
+    search = SVCCV()
+    seconds = _fit_time(search, digits.X, digits.y)
+    n_pairs = len(search.cv_results_["mean_test_score"])
+    right = search.score(digits.X_held_out, digits.y_held_out)
     for what, value in (
-        (f"{n_pairs} pairs, {machine.cv} folds", _duration(seconds)),
-        ("chosen", f"C={machine.C_:g}, gamma={machine.gamma_:.2g}"),
-        ("named right, mean over the folds", f"{machine.best_score_:.1%}"),
+        (f"{n_pairs} pairs, {search.cv} folds", _duration(seconds)),
+        ("chosen", f"C={search.C_:g}, gamma={search.gamma_:.2g}"),
+        ("named right, mean over the folds", f"{search.best_score_:.1%}"),
         ("named right, held-out images", f"{right:.1%}"),
     ):
         yield _line(what, value)
@@ -321,8 +321,8 @@ def certificates(digits: Digits) -> Iterator[str]:
     from mlcore.bounds.certificates.report import rounded
     from mlcore.svm import SVC
 
-    machine = SVC(C=10).fit(digits.X, digits.y)
-    certificate = certify(machine, digits.X_held_out, digits.y_held_out)
+    svm = SVC(C=10).fit(digits.X, digits.y)
+    certificate = certify(svm, digits.X_held_out, digits.y_held_out)
     k, m = certificate.inputs["k"], certificate.inputs["m"]
     yield _line(f"SVC rbf, C=10: errors on {m} held-out images", f"{k}")
     for bound in certificate.bounds:
@@ -335,9 +335,9 @@ def certificates(digits: Digits) -> Iterator[str]:
 
     pair = (3, 8)
     keep, fresh = np.isin(digits.y, pair), np.isin(digits.y_held_out, pair)
-    machine = SVC(kernel="linear", C=0.1).fit(digits.X[keep], digits.y[keep])
-    learned = certify(machine, digits.X[keep], digits.y[keep], role="train")
-    tested = certify(machine, digits.X_held_out[fresh], digits.y_held_out[fresh])
+    svm = SVC(kernel="linear", C=0.1).fit(digits.X[keep], digits.y[keep])
+    learned = certify(svm, digits.X[keep], digits.y[keep], role="train")
+    tested = certify(svm, digits.X_held_out[fresh], digits.y_held_out[fresh])
     yield _line("SVC linear, 3 against 8: by its held-out images", rounded(tested.best))
     for bound in learned.bounds[:2]:
         yield _line(f"by those it learnt from, {bound.name}", rounded(bound))
@@ -367,27 +367,27 @@ def _line(what: str, value: str) -> str:
     return f"  {what:<70}{value:>20}"
 
 
-def _row(machine: str, result: str, *numbers: str) -> str:
+def _row(model: str, result: str, *numbers: str) -> str:
     vectors, gap, relative, kkt, seconds = numbers
-    return f"  {machine:<21}{result:<24}{vectors:>8}{gap:>9}{relative:>10}{kkt:>9}{seconds:>9}"
+    return f"  {model:<21}{result:<24}{vectors:>8}{gap:>9}{relative:>10}{kkt:>9}{seconds:>9}"
 
 
-def _evidence(name: str, result: str, machine, seconds: float) -> str:
-    gap = np.sum(machine.duality_gap_)
+def _evidence(name: str, result: str, model, seconds: float) -> str:
+    gap = np.sum(model.duality_gap_)
     return _row(
         name,
         result,
-        f"{len(machine.support_)}",
+        f"{len(model.support_)}",
         f"{gap:.1e}",
-        f"{gap / np.abs(machine.dual_objective_).sum():.1e}",
-        f"{np.max(machine.kkt_violation_):.1e}",
+        f"{gap / np.abs(model.dual_objective_).sum():.1e}",
+        f"{np.max(model.kkt_violation_):.1e}",
         _duration(seconds),
     )
 
 
-def _fit_time(machine, *data: np.ndarray) -> float:
+def _fit_time(model, *data: np.ndarray) -> float:
     start = time.perf_counter()
-    machine.fit(*data)
+    model.fit(*data)
     return time.perf_counter() - start
 
 
