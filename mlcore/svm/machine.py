@@ -317,6 +317,7 @@ ONE_PROBLEM = {  # `_stored` of models of one dual problem
 
 def fit_one_problem(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     """Fit a model of one dual problem: regression or one class."""
+    # Check the data and form the dual of the samples that have weight.
     settings = model._settings()
     progress = model._progress()
     samples = model._training_samples(X)
@@ -331,6 +332,7 @@ def fit_one_problem(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     formulation = settings.formulation
     problem = formulation.problem(y, formulation.cost(weight))
     settings = model._resolved(settings, used, weight)
+    # Solve it, with kernel rows of these samples alone.
     with progress:
         cache = model._open_cache(used, settings, problem.largest_bound)
         (solution,) = model._solve([problem], cache, settings, progress)
@@ -339,12 +341,14 @@ def fit_one_problem(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     cache = used = None  # their memory serves the support vectors
     model._warn_unconverged([solution], settings)
 
+    # Measure the optimality from the gradient of the solver.
     _, multipliers = formulation.scale_and_multipliers(problem, solution)
     products = solution.gradient - problem.linear
     errors_of_K = formulation.rounding(solution), solution.distance
     optimality = measure(problem, solution.beta, products, multipliers, *errors_of_K)
     length = np.array([norm(solution.beta, products)])
     formulation.warn_if_constant(float(length[0]), optimality.duality_gap)
+    # Support vectors have a coefficient; those at a bound are margin errors.
     coef = formulation.coefficients(solution.beta)
     chosen = np.flatnonzero(coef)
     errors = np.zeros(len(kept), dtype=bool)
@@ -352,6 +356,7 @@ def fit_one_problem(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     reached = np.where(solution.beta > 0, problem.upper, problem.lower) == solution.beta
     errors[variables[reached & (solution.beta != 0)]] = True
     fitted = model._expansion(samples, kept[chosen], coef[None, chosen], settings, optimality)
+    # An origin that was subtracted moves the intercept.
     intercept = np.array([-multipliers.mean()])
     if settings.kernel.linear:
         vectors = less(fitted["support_vectors_"], settings.origin)

@@ -45,12 +45,14 @@ class SeededTask:
         max_iter: int,
         steps: int,
     ) -> None:
+        # Keep the settings, and the rounding of the kernel values.
         self._requested_tol, self.tol = tol, tol
         self._most_steps = steps * max(1000, np.count_nonzero(signs)) if max_iter < 0 else max_iter
         taking = np.flatnonzero(signs)
         self.samples, K = taking, cache.rows
         self._largest = float(np.abs(cache.kernel.diagonal).max())
         self._rounding, self._distance = cache.kernel.rounding, cache.kernel.distance
+        # Leave out the samples that take no part.
         self.index = ...
         diagonal = cache.kernel.diagonal
         if len(taking) < len(signs):
@@ -58,16 +60,19 @@ class SeededTask:
             signs, unit_bounds, diagonal = signs[taking], unit_bounds[:, taking], diagonal[taking]
             K = principal_submatrix(K, taking)
         self.K, self.diagonal = K, diagonal.astype(K.dtype)
+        # At C = 1 the bounds are these; `prepare` scales them.
         self.linear = -signs
         self._unit_lower = np.where(signs < 0, -unit_bounds, 0.0)
         self._unit_upper = np.where(signs > 0, unit_bounds, 0.0)
         self._everything = cache.rows
+        # Row 0 is of all samples, the others of the folds.
         shape = unit_bounds.shape
         self.beta, self.product = np.zeros(shape), np.zeros(shape)
         self._outcomes = np.zeros(shape[0], OUTCOME)
         self.steps = self._outcomes["steps"]
         self.violation, self.multiplier = self._outcomes["violation"], self._outcomes["multiplier"]
         self.C, self.lower, self.upper = 0.0, np.empty(shape), np.empty(shape)
+        # Each thread has scratch for one problem.
         m, rows, dtype = shape[1], effective_threads(shape[0] * shape[1] * _TOUCHES), self.K.dtype
         side, face, wide = min(_SIDE, padded(m)), min(_FACE, padded(m)), padded(m)
         self._scratch = (

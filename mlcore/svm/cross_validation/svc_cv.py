@@ -173,6 +173,7 @@ class SVCCV(SupportVectorClassifier):
         MemoryError
             If the data or the kernel rows do not fit in memory.
         """
+        # Check parameters and data.
         owner = type(self).__name__
         settings = self._settings()
         scoring = as_choice(self.scoring, "scoring", ("accuracy", "balanced_accuracy"), owner=owner)
@@ -186,6 +187,7 @@ class SVCCV(SupportVectorClassifier):
         widths = self._resolved_gammas(gammas, settings, samples)
         settings = replace(settings, origin=far_origin(samples.X, settings.kernel))
 
+        # Score every C and width; the first of equal pairs is the best.
         scores = np.empty((len(Cs), len(widths), len(folds)))
         best: tuple[float, int] | None = None
         fits_of_width = None
@@ -200,6 +202,7 @@ class SVCCV(SupportVectorClassifier):
                     rank = (-float(np.average(scores[c, g])), c * len(widths) + g)
                     if best is None or rank < best:
                         best, fit = rank, fits_of_width[c]
+            # Fit to all samples with the best pair, which the search may have done.
             c, g = divmod(best[1], len(widths))
             at = settings.of_width(widths[g], few=len(samples.rows) <= FEW)
             problems, solutions = fit
@@ -286,6 +289,7 @@ class SVCCV(SupportVectorClassifier):
 
         None if multipliers turn out too large for the precision of K, unless K is `exact`.
         """
+        # Bound the multipliers: of all samples first, then of each fold.
         rounding = cache.kernel.rounding * np.sqrt(cache.kernel.n)
         exact = exact or cache.kernel.dtype == np.float64
         boxes = [samples.cost]
@@ -299,6 +303,7 @@ class SVCCV(SupportVectorClassifier):
             for c in range(len(Cs))
             for f, test in enumerate(tests)
         }
+        # From the smallest C on, each solution is the start for the next.
         fits, order = [([], []) for _ in Cs], np.argsort(Cs, kind="stable")
         for number, task in enumerate(chosen):
             limits = settings.tol, settings.max_iter, settings.routes.seeded_steps
@@ -313,12 +318,14 @@ class SVCCV(SupportVectorClassifier):
                 mark_rounded(last, settings.tol)
                 fits[c][0].append(seeded.problem(0))
                 fits[c][1].append(last)
+                # The folds of this C and all samples at the next are solved at once.
                 unsettled = seeded.advance(None if following is None else Cs[following])
                 largest = max(np.abs(last.beta).max(), np.abs(seeded.beta[1:]).max())
                 if not exact and rounding * largest > 4 * settings.tol:
                     return None
                 for row in unsettled:
                     self._solve_row(seeded, row, cache, settings, progress)
+                # Keep the decision values of the samples held out.
                 progress.step(last.n_iter, 0.0 - last.objective, last.violation)
                 values = seeded.decisions(spans)
                 for f, test in enumerate(tests):

@@ -143,6 +143,7 @@ def calibrated(
 
     Folds share the kernel rows of the fit, start from its multipliers, and take its scale.
     """
+    # Decision values and multipliers of the fit give the scale and the starts of the folds.
     signs = np.stack([task.signs(samples.codes) for task in tasks])
     fold, n_folds = folds
     trained = np.zeros(signs.shape)  # decision values of the fit
@@ -152,6 +153,7 @@ def calibrated(
     vector_codes = np.repeat(np.arange(len(samples.classes)), fitted["n_support_"])
     place = np.argsort(samples.rows)[np.searchsorted(np.sort(samples.rows), fitted["support_"])]
     betas[:, place] = from_layout(tasks, fitted["dual_coef_"], vector_codes)
+    # Solve the problems of each fold and keep the values of the samples held out.
     decisions = np.zeros(signs.shape)
     for number in range(n_folds):
         held_out = (signs != 0) & (fold == number)
@@ -169,6 +171,7 @@ def calibrated(
                 weight = np.where(problem.upper > problem.lower, samples.cost[here], 0.0)
                 values = on_scale_of(whole[here], values, weight)
             row[wanted] = values[wanted[here]]
+    # Fit a link to each problem.
     used = (signs != 0) & (fold >= 0)
     links = [
         fit_link(f[here], s[here], samples.weight[here])

@@ -22,9 +22,11 @@ def solve_small(
 
     `exact` goes on to rounding error; `steps` is the most for each variable, of 200 at least.
     """
+    # Only a problem whose whole K fits is small.
     cache.complete()
     if not cache.whole:
         return None
+    # Lay out the variables: each group has slots of its own.
     m = len(problem.linear)
     group = np.zeros(m, dtype=np.int8) if problem.group is None else problem.group
     second = int(np.count_nonzero(group))
@@ -34,6 +36,7 @@ def solve_small(
     begins = problem.start is not None
     beta = problem.start.astype(np.float64) if begins else np.zeros(m)
     total = np.zeros(0) if begins or problem.total is None else np.asarray(problem.total, float)
+    # Solve it in one compiled call.
     gradient, dtype = np.empty(m), cache.kernel.dtype
     side, room = 1 if entire else slots, min(_FACE, slots)
     Q, face = scratch_array((side, side), dtype), scratch_array((room, room), dtype)
@@ -46,6 +49,7 @@ def solve_small(
     )  # fmt: skip
     if not violation <= tol:
         return None
+    # Complete the objective, which has the absolute values.
     box = problem.lower, problem.upper, problem.epsilon
     objective = float(0.5 * (beta * (gradient + problem.linear)).sum())
     objective += problem.epsilon * float(np.abs(beta).sum())

@@ -49,6 +49,7 @@ class WorkingSet:
 
     def load(self, chosen):
         """Make `chosen` (two ascending arrays of variables) the set."""
+        # With all variables chosen, K itself is the submatrix.
         m = len(self.index)
         if self.may_share and sum(map(len, chosen)) == m:
             if not self._shared:
@@ -56,17 +57,20 @@ class WorkingSet:
                 self._slots, self._variables = self.index, np.arange(m)
                 self._shared, self._slot_of = True, None
             return
+        # Else give each group as many slots as it needs.
         if self._slot_of is None:
             self._begin_empty()
         self._make_room([len(members) for members in chosen])
         entered, spans = [], []
         for members, (begin, end, group) in zip(chosen, self.spans, strict=True):
+            # Free the slots of the variables that leave.
             present = self._variable[begin:end]
             stay = np.zeros(m + 1, dtype=bool)  # the last for slots of no variable
             stay[members] = True
             leaving = present[~stay[present] & (present >= 0)]
             present[~stay[present]] = -1
             self._slot_of[leaving] = -1
+            # Put the new variables into free slots, after a large loss into fewer.
             new = members[self._slot_of[members] < 0]
             if len(members) < 0.85 * len(present):
                 end = self._compact(begin, end)
@@ -76,6 +80,7 @@ class WorkingSet:
             self._slot_of[new] = holes
             entered.append(holes)
             spans.append((begin, end, group))
+        # Only rows and columns of the new variables are filled.
         self.spans = tuple(spans)
         self._slots = np.flatnonzero(self._variable >= 0)
         self._variables = self._variable[self._slots]
