@@ -42,7 +42,7 @@ def left_by_rounding(X, weights, units, clustering, squares: float, n_clusters: 
     """Return by how much exact labels, and then means, would lower the objective of `clustering`.
 
     All of it where rounding left fewer than `n_clusters` centres; 0 where the bound is a small
-    share. `found` and `squares`, the weighted sum of squared norms, are in `units`.
+    share. `clustering` and `squares`, the weighted sum of squared norms, are in `units`.
     """
     rounding = rounding_of_search(squares, X.shape[1], X.dtype)
     least = (64 * EPS) ** 2 * squares  # of samples that differ from their centres by rounding

@@ -166,6 +166,7 @@ class KMeans(CentroidModel):
         TypeError, ValueError
             For parameters or data out of range, before any work.
         """
+        # Check parameters and data, and choose safe units.
         settings, owner = self._settings(), type(self).__name__
         rng = self._rng()
         with Progress(self.verbose, self.callback, owner, self) as progress:
@@ -180,6 +181,7 @@ class KMeans(CentroidModel):
                 if progress.active:
                     progress.step(step, float(objective(value)), float(units.back(change)))
 
+            # Run Lloyd's algorithm from each start, and keep the best.
             best = None
             for centers in self._starts(checked, weights, units, self._n_starts(10), rng):
                 assignment = assignment_of(checked, weights, units, len(centers), settings.max_iter)
@@ -194,12 +196,14 @@ class KMeans(CentroidModel):
                 del assignment
                 if best is None or clustering.inertia < best.inertia:
                     best = clustering
+            # Bound the part of the objective that rounding hides.
             left = left_by_rounding(
                 checked, weights, units, best, moments.squares, settings.n_clusters
             )
             with np.errstate(over="ignore"):
                 trace = objective(best.trace)
                 inertia = self._in_range(float(objective(best.inertia)))
+        # Warn of what rounding did, and set the result.
         self._warn_of_fewer(len(best.centers))
         hidden = warn_of_rounding(sum(left), best.inertia, settings.tol, owner)
         n, d = checked.shape

@@ -193,19 +193,23 @@ class KMedians(CenterModel):
 
     def _steps(self, X, weights, centers, settings, progress, power):
         """Alternate assignments and medians from these centres; return the fitted attributes."""
+        # Assign the samples to the initial centres.
         n, k = len(X), len(centers)
         labels, distances = _nearest(X, centers)
         trace, converged = [_total(weights, distances)], False
+        # Allocate scratch for blocks of features that fit in the cache.
         counts, ends = np.empty(k, dtype=np.int64), np.empty(k, dtype=np.int64)
         members, values = np.empty(n, dtype=np.int64), np.empty(n * (2 if len(weights) else 1))
         width = max(1, _BLOCK // (16 * n))  # each value is read about 16 times
         for step in range(1, settings.max_iter + 1):
+            # Move each centre to the medians of its samples.
             _ext.reseed(weights, distances, labels, counts)
             for first in range(0, X.shape[1], width):
                 last = min(first + width, X.shape[1])
                 _ext.medians(
                     X, weights, labels, counts, first, last, ends, members, values, centers
                 )
+            # Assign the samples again, and stop where that helps no more.
             before = labels
             labels, distances = _nearest(X, centers)
             trace.append(_total(weights, distances))
@@ -216,6 +220,7 @@ class KMedians(CenterModel):
             if converged and (settings.tol > 0 or np.array_equal(labels, before)):
                 break
             converged = False
+        # Leave out centres without samples.
         mass = np.bincount(labels, weights=weights if len(weights) else None, minlength=k)
         if (mass <= 0).any():
             centers = centers[mass > 0]

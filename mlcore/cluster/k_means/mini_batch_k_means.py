@@ -166,6 +166,7 @@ class MiniBatchKMeans(BeginsWithFirstRows, CentroidModel):
         TypeError, ValueError
             For parameters or data out of range, before any work.
         """
+        # Check parameters and data, and choose safe units.
         settings = self._settings()
         rng = self._rng()
         with Progress(self.verbose, self.callback, type(self).__name__, self) as progress:
@@ -181,6 +182,7 @@ class MiniBatchKMeans(BeginsWithFirstRows, CentroidModel):
                 part.assign(centers)
                 return *part.totals(), objective(part, centers) / size
 
+            # Choose initial centres by the objective of batches.
             centers = self._best_start(checked, weights, units, rng, batch)
             wide, counts = centers.astype(np.float64), np.zeros(len(centers))
             smoothed, share = None, min(1.0, 2 * size / (n + 1))
@@ -188,10 +190,12 @@ class MiniBatchKMeans(BeginsWithFirstRows, CentroidModel):
             own = min(n, size)  # samples by which a batch counts in a pass
             per_pass = -(-n // own)
             for step in range(1, settings.max_iter * n // own + 1):
+                # Average the centres with the means of a batch.
                 sums, mass, value = batch(centers)
                 before = wide
                 wide = _averaged(wide, counts, sums, mass)
                 counts += mass
+                # Once a pass, move centres that no sample has reached.
                 idle = np.flatnonzero(counts == 0)
                 if len(idle) and step % per_pass == 0:
                     drawn = checked[sampler.draw_many(rng.random(len(idle)))]
@@ -200,6 +204,7 @@ class MiniBatchKMeans(BeginsWithFirstRows, CentroidModel):
                 shift = float(np.square(wide - before).sum())
                 if progress.active:
                     progress.step(step, float(units.back(value)), float(units.back(shift)))
+                # Stop where the centres stand still or the smoothed objective no longer falls.
                 smoothed = value if smoothed is None else smoothed + share * (value - smoothed)
                 n_worse = 0 if smoothed < least else n_worse + 1
                 least = min(least, smoothed)
@@ -210,6 +215,7 @@ class MiniBatchKMeans(BeginsWithFirstRows, CentroidModel):
                     progress.note(f"Converged ({why}) at step {step}")
                     converged = True
                     break
+            # Assign all samples to the final centres.
             assignment = assignment_of(checked, weights, units, len(centers), 1)
             assignment.assign(centers)
             clustering = Clustering(
@@ -220,6 +226,7 @@ class MiniBatchKMeans(BeginsWithFirstRows, CentroidModel):
                 checked, weights, units, clustering, moments.squares, settings.n_clusters
             )
             course = Course(float(units.back(smoothed)), float(units.back(least)), n_worse)
+        # Warn of what rounding did, and set the result.
         self._warn_of_fewer(len(centers))
         hidden = warn_of_rounding(left[0], clustering.inertia, settings.tol, type(self).__name__)
         self._set_fitted(

@@ -40,6 +40,7 @@ class PlainSearch:
 
     def move(self, centers, n_threads):
         """Set the centres, and by how much their movements may have narrowed gaps."""
+        # Lay out the centres in blocks of four.
         k, d = centers.shape
         wide = centers.astype(np.float64)
         norms = np.einsum("jd,jd->j", wide, wide)
@@ -48,14 +49,17 @@ class PlainSearch:
         self._centers[:k] = centers
         self._half_norms = np.full(padded, np.inf, dtype=centers.dtype)
         self._half_norms[:k] = half_norms(centers)
+        # Screen while it leaves at most an eighth of the samples undecided.
         self._screened &= 8 * self.tally[:, 2].sum() <= self._n
         self.tally[...] = 0
+        # Bound the rounding of inner products.
         error = 2 * (d + 9)
         self._errors = np.array([error * _MACHINE_EPS[centers.dtype], norms.max(), 0, 0])
         self._scratch = np.empty((n_threads, _ext.SCRATCH * self._width), dtype=centers.dtype)
         if not len(self._gaps) and not self._screened:
             self._single = np.empty((0, d), dtype=np.float32), np.empty(0, dtype=np.float32)
             return
+        # A gap shrinks by the movement of both centres, and by rounding.
         self._limits = np.zeros(max(k, 32), dtype=np.float32)
         self._filtered = self._previous is not None and len(self._gaps) > 0
         if self._filtered:
@@ -67,6 +71,7 @@ class PlainSearch:
             half_gaps = np.maximum(_half_gaps(wide, norms), 1e-300)
             limits = _above(self._movement) + np.minimum(np.sqrt(slack), slack / (2 * half_gaps))
             self._limits[:k] = _above(limits)
+        # Keep what the next pass compares with.
         self._previous = wide
         self._movement_single = np.zeros(max(k, 32), dtype=np.float32)
         self._movement_single[:k] = _above(self._movement)

@@ -252,11 +252,13 @@ def given_distances(
     `D` is (n, n), dense or CSR, or (m, n) if not `square`. Up to `rounding_of_distances` times the
     largest, values below 0 and on the diagonal become 0, and mirrored ones may differ.
     """
+    # Distances of the same samples are a square matrix.
     if square and D.shape[0] != D.shape[1]:
         raise ValueError(
             f"{owner}: Distance matrix should be square, got matrix of shape {D.shape}: with "
             "metric='precomputed' X holds the distance of every sample from every other."
         )
+    # Differences within the rounding of the largest value are allowed.
     values = D.data if sp.issparse(D) else D
     dense = square and not sp.issparse(D)
     if dense:
@@ -264,6 +266,7 @@ def given_distances(
     else:
         least, largest, asymmetry = values.min(initial=0.0), values.max(initial=0.0), 0.0
     rounding = rounding_of_distances(D.dtype) * max(largest, 0.0)
+    # Refuse similarities and what is not symmetric.
     if least < -rounding:
         raise ValueError(
             f"Negative values in data passed to {owner} as distances: {_least_entry(D)} is "
@@ -282,6 +285,7 @@ def given_distances(
             f"{owner}: X is not symmetric: X[{i}, {j}] is {D[i, j]:g} and X[{j}, {i}] is "
             f"{D[j, i]:g}, but precomputed distances must be: pass (X + X.T) / 2."
         )
+    # Replace the values that rounding moved off 0.
     if least >= 0 and not own.any():
         return D
     D = D if in_place else D.copy()

@@ -145,12 +145,14 @@ def merge_along(X, edges, linkage: str, metric, owner: str, report, lengths=None
     int64 (n - 1, 2), and their distances, of which Ward's may fall. `lengths` (m,) replace those by
     the metric, except Ward's; `report` is called with the distances of new merges.
     """
+    # Ward's distances follow from means, all others from lengths.
     n, m = len(X), len(edges)
     ward = linkage == "ward"
     value = np.empty(m) if ward else lengths
     if value is None:
         value = lengths_of(edges, X, metric, owner)
     merged, heights = np.empty((n - 1, 2), dtype=np.int64), np.empty(n - 1)
+    # Single linkage is a minimum spanning tree of the edges.
     if linkage == "single":
         order = np.lexsort((edges[:, 1], edges[:, 0], value))
         taken = np.empty(n - 1, dtype=np.int64)
@@ -158,6 +160,7 @@ def merge_along(X, edges, linkage: str, metric, owner: str, report, lengths=None
         merged[:], heights[:] = edges[order[taken]], value[order[taken]]
         report(heights)
         return merged, heights
+    # Set up the clusters with their lists of edges, and a heap of lengths.
     means = X - X.mean(axis=0) if ward else np.empty((1, 1))
     size, slot = np.ones(2 * n - 1), np.zeros(2 * n - 1, dtype=np.int32)
     slot[:n] = np.arange(n)
@@ -166,6 +169,7 @@ def merge_along(X, edges, linkage: str, metric, owner: str, report, lengths=None
     halves[0] = edges.ravel()
     kind = _ext.KINDS[linkage]
     _ext.begin(kind, size, means, slot, head, halves, value, heap)
+    # Merge, and report after each call.
     state, done = np.array([m, n]), 0
     while done < n - 1:
         new = _ext.merge_edges(

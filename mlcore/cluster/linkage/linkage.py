@@ -220,6 +220,7 @@ class AgglomerativeClustering(Clusterer, Model):
         MemoryError
             If a matrix of distances does not fit; before it is allocated.
         """
+        # Check parameters and data.
         settings, owner = self._settings(), type(self).__name__
         with Progress(self.verbose, self.callback, owner, self) as progress:
             checked = self._check_X(X, reset=True)
@@ -227,6 +228,7 @@ class AgglomerativeClustering(Clusterer, Model):
             require_enough(n, settings.n_clusters or 1, "n_clusters")
             if self._precomputed:
                 checked = given_distances(checked, owner)
+            # Merge along the edges of a graph, if one is given.
             merge, n_components = None, 1
             if self.connectivity is not None:
                 edges, component = as_edges(self.connectivity, checked, settings.metric, owner)
@@ -235,12 +237,14 @@ class AgglomerativeClustering(Clusterer, Model):
                 if 1 < n_components <= (settings.n_clusters or 0):
                     merge = partial(merge_apart, edges=edges, component=component)
             Z, largest = self._merges(checked, settings.metric, merge, _reporter(progress))
+        # Cut the tree at a number of clusters or at a distance.
         children = Z[:, :2].astype(np.int64)
         k, threshold = settings.n_clusters, settings.threshold
         if self.scaled_distance_threshold is not None:
             threshold = threshold * largest
         kept = np.arange(n - 1) < n - k if threshold is None else Z[:, 2] < threshold
         labels = np.empty(n, dtype=np.int64)
+        # Label the samples by the trees that remain.
         top = np.empty(2 * n - 1, dtype=np.int64)
         shown = settings.compute_distances or threshold is not None
         self._set_fitted(
@@ -285,6 +289,7 @@ class AgglomerativeClustering(Clusterer, Model):
             raise ValueError("linkage_matrix_ is not the tree of children_.")
 
     def _settings(self):
+        # Check each parameter for itself, and metric with linkage.
         owner = type(self).__name__
         as_choice(self.linkage, "linkage", _LINKAGES, owner=owner)
         shown = as_bool(self.compute_distances, "compute_distances", owner=owner)
@@ -294,6 +299,7 @@ class AgglomerativeClustering(Clusterer, Model):
                 f"{owner}: metric={self.metric!r} does not go with linkage={self.linkage!r}, which "
                 "needs Euclidean distances: 'euclidean' or 'precomputed'."
             )
+        # Connectivity restricts both.
         if self.connectivity is not None:
             as_choice(self.linkage, "with connectivity, linkage", LINKAGES, owner=owner)
             if self.linkage == "ward" and metric == "precomputed":
@@ -306,6 +312,7 @@ class AgglomerativeClustering(Clusterer, Model):
                     f"{owner}: scaled_distance_threshold with connectivity needs metric "
                     f"'euclidean' or 'precomputed', found {self.metric!r}."
                 )
+        # Exactly one rule must say where to cut the tree.
         if self.n_clusters is not None:
             as_integer(self.n_clusters, "n_clusters", owner=owner, at_least=1)
         for name in ("distance_threshold", "scaled_distance_threshold"):

@@ -286,6 +286,7 @@ def _tuned(squares, scales):
 
 
 def _self_tuned(X, n_neighbors):
+    # One sample has an affinity to itself alone.
     n = X.shape[0]
     if n == 1:
         return np.ones((1, 1), dtype=X.dtype)
@@ -293,12 +294,14 @@ def _self_tuned(X, n_neighbors):
         n, n, X.dtype.itemsize, what="the affinity matrix",
         instead="use kind='nearest_neighbors', which is sparse",
     )  # fmt: skip
+    # The scale of a sample is the distance from its k-th neighbour.
     sigma = nearest_neighbors(X, min(n_neighbors, n - 1)).distances[:, -1]
     K = scratch_array((n, n), X.dtype)
     X = X.astype(np.float64)
     direct = not sp.issparse(X) and X.shape[1] <= _FEW_FEATURES
     if not sp.issparse(X):
         X -= X.mean(axis=0)
+    # Compute blocks of rows from the diagonal on, and mirror them.
     norms = np.asarray((X * X).sum(axis=1)).ravel()
     step = max(1, _BLOCK // n)
     for start in range(0, n, step):

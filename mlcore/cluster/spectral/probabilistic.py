@@ -152,12 +152,14 @@ class ProbabilisticClustering(AffinityClusterer):
         self
             This model.
         """
+        # Check parameters and data, and form the graph.
         k, n_init, max_iter, tol, rng = self._settings()
         owner = type(self).__name__
         with Progress(self.verbose, self.callback, owner, self) as progress:
             checked = self._check_X(X, reset=True)
             require_enough(checked.shape[0], k, "n_clusters")
             graph, _ = self._graph(self._affinity(checked), explicit=True)
+            # Descend from the spectral start and random ones, and keep the best.
             F, best = graph.matrix.K, None
             for start in range(n_init):
                 G = _random(F, k, rng) if start else _spectral(graph, k, rng)
@@ -166,6 +168,7 @@ class ProbabilisticClustering(AffinityClusterer):
                     best = descent
             G = best.G
             best.trace[-1] = objective = _objective(F, G)
+        # Warn of a rise beyond rounding, and of an early end.
         entries = (F.data if sp.issparse(F) else F).ravel()
         rounding = (
             len(G)
@@ -180,6 +183,7 @@ class ProbabilisticClustering(AffinityClusterer):
                 f"by {best.change:.1e} of the largest, more than tol={tol:g}: increase "
                 "max_iter or tol.",
             )
+        # Rows of the factor are probabilities up to their sum.
         sums = G.sum(axis=1, keepdims=True)
         probabilities = np.where(sums > 0, G / np.where(sums > 0, sums, 1.0), 1.0 / k)
         self._set_fitted(

@@ -243,6 +243,7 @@ class SpectralClustering(AffinityClusterer):
         MemoryError
             If the affinities do not fit into free memory.
         """
+        # Check parameters and data, and form the graph.
         k, n_init, max_iter, tol, rng = self._settings()
         owner = type(self).__name__
         with Progress(self.verbose, self.callback, owner, self) as progress:
@@ -254,9 +255,11 @@ class SpectralClustering(AffinityClusterer):
             if self.eigen_solver is None and not by_lapack(n, m):
                 drawn = rng.standard_normal((n, block_size(m) - 1))
             graph, start = self._graph(self._affinity(checked), drawn)
+            # Eigenvectors of connected components are known: search for one more.
             if m <= graph.n_components < k:
                 self._warn_of_constant(graph.n_components)
                 m, start = graph.n_components + 1, None
+            # Search for the leading eigenvectors.
             eigenpairs = relaxed(
                 graph, m, rng, start, tol, max_iter,
                 lambda step, total, residual: progress.step(
@@ -264,6 +267,7 @@ class SpectralClustering(AffinityClusterer):
                 ),
                 self.eigen_solver,
             )  # fmt: skip
+            # Label the samples in their embedding.
             method = self.assign_labels
             progress.note(f"Computing label assignment using {method}")
             embedding = embedded(graph, eigenpairs.vectors, method).astype(checked.dtype)
@@ -277,6 +281,7 @@ class SpectralClustering(AffinityClusterer):
                 f"{eigenpairs.residuals.max():.1e}, more than tol={tol:g}: increase max_iter or "
                 "tol.",
             )
+        # The eigenvalues bound the objective of all partitions.
         after = [eigenpairs.next_value] if m < n else []
         bound = eigenpairs.values[:k].sum() + max(0, k - m) * eigenpairs.values[-1]
         self._set_fitted(
