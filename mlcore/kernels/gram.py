@@ -91,6 +91,7 @@ def gram_matrix(
     array([[1., 1.],
            [1., 4.]])
     """
+    # Check the samples, of one number of features.
     resolved = as_kernel(kernel, precomputed=False)
     X = _samples(resolved, X, "X", None)
     if Y is not None:
@@ -100,14 +101,17 @@ def gram_matrix(
                 f"Y has {Y.shape[1]} features, but X has {X.shape[1]}; gram_matrix needs the same."
             )
     n, m = X.shape[0], X.shape[0] if Y is None else Y.shape[0]
+    # A function or a kernel without packed rows computes its own values.
     if not resolved.packed:
         K = resolved.values(X, X if Y is None else Y)
         K = K.astype(precision(X), copy=False)
         return K if out is None else _into(out, K)
+    # Resolve the parameters of a kernel by name.
     gamma = resolve_gamma("auto" if gamma is None else gamma, X)
     degree = as_integer(degree, "degree", at_least=0, at_most=2**31 - 1)
     coef0 = as_real(coef0, "coef0")
     resolved = as_kernel(kernel, gamma=gamma, degree=degree, coef0=coef0)
+    # Take the array of the caller, or a new one.
     if out is None:
         require_memory(
             n, m, X.dtype.itemsize, what="the Gram matrix",
@@ -118,6 +122,7 @@ def gram_matrix(
         require_out(out, (n, m), X.dtype)
         if any(isinstance(A, np.ndarray) and np.may_share_memory(out, A) for A in (X, Y)):
             raise ValueError("out shares memory with X or Y; an array of its own is needed.")
+    # Without Y half of the matrix is computed.
     if Y is None:
         Packed(X, resolved, dtype=X.dtype).symmetric(out)
     else:

@@ -87,6 +87,7 @@ def span_of(
 
     Centres are pivots of a random Cholesky factorisation, less those nearly combinations of others.
     """
+    # Draw the candidates for centres.
     n = samples.shape[0]
     count = min(count, n)
     require_memory(
@@ -96,6 +97,7 @@ def span_of(
     candidates = np.arange(n)
     if n > _CANDIDATES * count:
         candidates = np.sort(rng.choice(n, _CANDIDATES * count, replace=False))
+    # Choose the most independent ones as pivots.
     chosen = samples[np.ix_(candidates, candidates)] if precomputed else samples[candidates]
     rows = kernel.rows(as_double(chosen), double=True)
     rows.warn_if_indefinite("they have no feature space")
@@ -104,6 +106,7 @@ def span_of(
     pivots = np.arange(len(candidates))
     if count < len(candidates):
         pivots = random_pivots(_Rows(rows), count, rng)[1]
+    # Factor their Gram matrix, and refuse a kernel that is indefinite on them.
     K = np.ldexp(rows.block(pivots, pivots), -power)
     K = np.tril(K) + np.tril(K, -1).T
     limit = _DEPENDENT * float(K.diagonal().max())
@@ -116,6 +119,7 @@ def span_of(
             f"kernel {kernel.name!r} is not positive semi-definite on these samples: one has the "
             f"squared distance {np.ldexp(left.min(), power):.6g} from the span of others."
         )
+    # Leave out those that depend on the others.
     if rank == 0 or not limit > 0:
         rank, L = 1, np.ones((1, 1))  # all values are 0, and so is every function
     order = order[:rank]

@@ -47,6 +47,7 @@ class Sets(EncodedSamples):
 
         Wrong types raise TypeError; no sets, no vectors, unequal lengths and NaN raise ValueError.
         """
+        # Check each set, and that all have vectors of one length.
         members = _members(X, owner, name)
         arrays, d = [], None
         for i, member in enumerate(members):
@@ -75,6 +76,7 @@ class Sets(EncodedSamples):
             raise ValueError(
                 f"{name} has {len(members)} sets, all empty: {owner} needs one vector at least."
             )
+        # Join the sets that are not empty.
         parts = [points for points in arrays if points is not None]
         dtype = np.result_type(*parts) if parts else np.dtype(like or np.float64)
         lengths = [0 if points is None else len(points) for points in arrays]
