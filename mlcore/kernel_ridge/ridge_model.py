@@ -221,6 +221,7 @@ class RidgeModel(Regressor, KernelModel):
         -----
         One product with the Gram matrix of X, computed in blocks: O(n² d) time, O(n) memory.
         """
+        # Check the data against those of the fit.
         self._check_ready()
         owner = type(self).__name__
         samples = self._later_samples(X, self.X_fit_)
@@ -238,6 +239,7 @@ class RidgeModel(Regressor, KernelModel):
                 f"X has shape {samples.shape}, but verify with kernel='precomputed' needs the "
                 "square matrix of the fit."
             )
+        # Form the system of the samples that have weight.
         weight = as_weights(sample_weight, n)
         kept = np.flatnonzero(weight)
         alphas = self._positive_alphas(beta.shape[1])
@@ -245,6 +247,7 @@ class RidgeModel(Regressor, KernelModel):
         data = RidgeData(samples, used, y, weight, kept)
         kernel = self._fitted_kernel
         system = data.system(kernel, alphas, self.fit_intercept, False, owner)
+        # Verify the fitted function against it.
         rows = samples[kept] if self._precomputed else data.used
         offset = np.atleast_1d(self.intercept_)
         verification = verified(system, kernel, self._centers, beta, offset, rows)
