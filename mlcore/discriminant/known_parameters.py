@@ -121,6 +121,7 @@ def quadratic_state(
     model: Any, means: np.ndarray, covariances: np.ndarray, classes: np.ndarray
 ) -> dict[str, Any]:
     """Return the fitted attributes of quadratic discriminant analysis."""
+    # Each covariance needs a root of full rank.
     c, d = means.shape
     eps = float(np.finfo(np.float64).eps)
     own = [root_of_sums(covariance, eps)[0] for covariance in covariances]
@@ -130,6 +131,7 @@ def quadratic_state(
                 f"{type(model).__name__}: covariances of class {label} has rank {root.rank} of "
                 f"{d}, but must be positive definite."
             )
+    # Moments are known, so that nothing is shrunk and no feature left out.
     roots = np.stack([root.R for root in own])
     return {
         "classes_": classes,

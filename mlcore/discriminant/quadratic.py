@@ -259,6 +259,7 @@ class QuadraticDiscriminantAnalysis(NormalClasses):
         return np.maximum(power, 0) if settings.reg_param else power
 
     def _estimated(self, sums, settings, origin, power, rows=None):
+        # Estimate the covariances, in the units of the sums.
         owner, d = type(self).__name__, len(origin)
         priors = self._priors_from(sums.weights / sums.weights.sum())
         ridge = np.ldexp(settings.reg_param, -2 * power)
@@ -271,6 +272,7 @@ class QuadraticDiscriminantAnalysis(NormalClasses):
                 f"{owner}: features depend on each other, or nearly, which sums of squares show to "
                 "half the digits only: fit to all rows at once.",
             )
+        # Convert to the units of the data.
         both = power[:, None] + power
         with np.errstate(over="ignore"):
             covariances = np.ldexp(classes.covariances, both)
