@@ -36,6 +36,7 @@ def calculator(
 
         @functools.wraps(function)
         def over_arrays(*args, **kwargs):
+            # Find the arguments that are arrays.
             if "d" in kwargs and _DIMENSION in names and _DIMENSION not in kwargs:
                 kwargs[_DIMENSION] = kwargs.pop("d")
             arguments = dict(zip(parameters, args, strict=False)) | kwargs
@@ -44,6 +45,7 @@ def calculator(
                 for name, value in arguments.items()
                 if (name in names or (collects and name not in parameters)) and not is_single(value)
             }
+            # Numbers alone take one call, arrays one for each entry or block.
             if not several:
                 result = function(*args, **kwargs)
             else:
@@ -57,6 +59,7 @@ def calculator(
                         result = _at_once(function, arguments, arrays, shape)
                     if result is None:
                         result = _each(function, arguments, arrays, shape)
+            # Only calls of users are warned.
             if not _called_by_mlcore(sys._getframe(1)):
                 for name in _FAILURES:
                     if name in parameters and arguments.get(name) is not None:

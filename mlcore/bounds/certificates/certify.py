@@ -132,6 +132,7 @@ def certify(
     >>> certificate.required(0.04)
     1098
     """
+    # Check the parameters.
     delta, role = as_delta(delta), as_choice(role, "role", ("test", "validation", "train"))
     if n_candidates is not None:
         n_candidates = as_count(n_candidates, "n_candidates", at_least=1)
@@ -145,12 +146,14 @@ def certify(
         target = as_real(target, "target", above=0, below=1)
     simultaneous = as_bool(simultaneous, "simultaneous")
     value_range = _value_range(loss, value_range, role, target)
+    # Name the classifier, and count the candidates that it was chosen from.
     classifier = as_classifier(estimator, "estimator", scored=loss is not None)
     model, n_searched = searched(classifier.model)
     counted = n_candidates is None or n_candidates >= n_searched
     if n_candidates is None:
         n_candidates = 1 if role == "test" else n_searched
 
+    # Check labels and predictions, and whether they are fresh.
     y, predicted = labels_of(classifier, X, y, scored=loss is not None)
     unsure = None if role == "train" else unsure_of(classifier, X, X_train, role)
     data = _training(
@@ -159,6 +162,7 @@ def certify(
     if data is not None:
         data = replace(data, vc_dimension=vc_dimension, n_hypotheses=n_hypotheses)
     left_out = _unused(data, vc_dimension, n_hypotheses)
+    # Divide delta among candidates and, for all lines together, among bounds.
     chosen = {} if data is None else families(data)
     own = 0 if role == "train" else 1 if loss is None else 2
     n_families = own + len(chosen)
@@ -174,6 +178,7 @@ def certify(
     budget = _divided(delta, n_candidates)
     family_delta = _divided(budget, n_families) if simultaneous else budget
 
+    # Bound the error on the examples, then by each family.
     bounds, interval, classes = [], None, ()
     if role == "train":
         inputs = data.counts

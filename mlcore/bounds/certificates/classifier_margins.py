@@ -105,6 +105,7 @@ def signed_cosines(
 
     z = (phi(x), 1) and w = (w, b). `fitted` is `fitted_to(estimator, X)`.
     """
+    # The decision function must have one value, whose sign predicts.
     if values.shape != y.shape:
         return "its decision function has no single value for each example"
     eps = np.finfo(np.float64 if values.dtype.kind != "f" else values.dtype).eps
@@ -113,6 +114,7 @@ def signed_cosines(
     decided = values != 0
     if len(classes) != 2 or (predicted != classes[(values > 0).astype(int)])[decided].any():
         return "it does not predict by the sign of its decision function"
+    # Compute |w|² and the |phi(x)|² of the examples.
     intercept = float(np.ravel(getattr(estimator, "intercept_", 0.0))[0])
     if hyperplane.linear:
         w = np.ravel(estimator.coef_).astype(np.float64)
@@ -128,12 +130,14 @@ def signed_cosines(
         norm = _squared_norm(estimator, values, intercept, eps, fitted)
         if norm is None:
             return "its support vectors are not among the examples given"
+    # Divide the values by the lengths, intercept included.
     whole = np.sqrt(max(norm, 0.0) + intercept**2)
     if not whole > 0 or not np.isfinite(whole):
         return "its weights are all zero"
     signs = np.where(y == classes[1], 1.0, -1.0)
     if not (squares >= 0).all():
         return "its kernel is not positive semidefinite"
+    # A cosine above 1 shows that the kernel is indefinite.
     cosines = signs * values / (whole * np.sqrt(squares + 1))
     if not (np.abs(cosines) <= 1 + 1e3 * eps).all():
         return "its kernel is not positive semidefinite"

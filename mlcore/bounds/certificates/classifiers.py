@@ -67,6 +67,7 @@ def labels_of(
     classifier: Classifier, X: Any, y: Any, *, suffix: str = "", scored: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return true and predicted labels, checked to be of one length and one type."""
+    # Check the true labels.
     if y is None:
         refuse("y" + suffix, y, "the true labels, after X or, for predictions, as y=...")
     labels = _array(y, "y" + suffix)
@@ -80,6 +81,7 @@ def labels_of(
         _refuse_shape("y" + suffix, labels, expected if X is None else rows)
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         refuse("y" + suffix, y, "finite")
+    # Predict, and check the predictions.
     predictions = classifier.predictions if classifier.predict is None else classifier.predict(X)
     predicted = _array(predictions, "predictions")
     if predicted.dtype.kind == "f" and np.isinf(predicted).any():
@@ -89,6 +91,7 @@ def labels_of(
             f"{classifier.name}: predictions of shape {predicted.shape} must be {n} labels, one "
             f"for each of {n} examples."
         )
+    # Without a loss, both must be labels of one type.
     if not scored:
         whose = "" if classifier.predict is None else f"{classifier.name}: "
         for array, name in ((labels, "y" + suffix), (predicted, f"{whose}predictions")):

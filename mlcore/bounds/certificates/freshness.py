@@ -23,6 +23,7 @@ def unsure_of(classifier: Classifier, X: Any, X_train: Any, role: str) -> str | 
 
     Raise ValueError if they are training examples.
     """
+    # Compare with the training examples, if they are given.
     table = None if X is None else as_table(X)
     if table is not None and X_train is not None:
         other = as_table(X_train, "X_train")
@@ -33,6 +34,7 @@ def unsure_of(classifier: Classifier, X: Any, X_train: Any, role: str) -> str | 
         if same or np.array_equal(np.sort(keys), np.sort(others)) or (repeated.all() and distinct):
             refuse("X", X, f'no training examples for role="{role}", but it is X_train')
         return _overlap_warning(repeated, "X_train")
+    # Else compare with the examples that parts of the model keep.
     most, shown = np.zeros(0, dtype=bool), False
     if table is not None and classifier.model is not None:
         for part, seen in parts_of(classifier.model, X):
@@ -47,9 +49,11 @@ def unsure_of(classifier: Classifier, X: Any, X_train: Any, role: str) -> str | 
             few = rows.shape[0] >= _FEW and distinct
             all_kept = few and np.isin(kept, keys).all()
             all_seen = len(repeated) >= _FEW and repeated.all() and distinct and _distinct(rows)
+            # Refuse a set that is most likely the training set.
             if (_in_place(part, rows, seen) and (many or few)) or all_kept or all_seen:
                 refuse("X", X, f'no training examples for role="{role}", but the fit was to these')
             most = max(most, repeated, key=np.count_nonzero)
+    # Without any examples to compare with, nothing is known.
     if shown:
         return _overlap_warning(most, "the training examples that the model keeps")
     several = "" if classifier.predict is not None else ", or the predictions are cross-validated"

@@ -31,10 +31,12 @@ def mistake_compression(data: Any, delta: float, counted: bool) -> Bound | str:
 
     The message says which of the mistaken examples each epoch took.
     """
+    # The rounds must have been played with these examples.
     estimator, m = data.estimator, len(data.wrong)
     support, trace = np.asarray(estimator.support_), np.asarray(estimator.mistake_trace_)
     if estimator.n_rounds_ != m * len(trace) or not _same_rows(estimator, data.X):
         return "the examples are not those that it was fitted to"
+    # Count the bits of the message.
     k, total = len(support), int(estimator.mistakes_)
     if estimator.shuffle:
         nats = total * math.log(max(k, 1)) + math.log(total + 1) + math.log(total + 2)
@@ -44,6 +46,7 @@ def mistake_compression(data: Any, delta: float, counted: bool) -> Bound | str:
         nats += math.log(len(epochs) * (len(epochs) + 1))
     bits = width_bits(estimator, counted)
     nats = math.nextafter((nats + bits * math.log(2)) * (1 + 1e-12), math.inf)
+    # The errors are those on the examples that were never mistaken.
     rest = np.ones(m, dtype=bool)
     rest[support] = False
     errors = int(data.wrong[rest].sum())

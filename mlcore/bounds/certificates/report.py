@@ -132,6 +132,7 @@ def _per_class(certificate):
 
 
 def _notes(certificate):
+    # Say which deltas the lines hold at.
     if certificate.n_candidates > 1:
         yield (
             f"delta is {certificate.delta:g} over {certificate.n_candidates} candidates: each is "
@@ -144,6 +145,7 @@ def _notes(certificate):
             "Each line holds at its own delta, but not all together: the smallest of them is not a "
             f"statement at confidence {1 - certificate.delta:.6g}."
         )
+    # Add the interval and the sample size for a target.
     if certificate.interval is not None:
         lower, upper = certificate.interval
         yield (

@@ -101,6 +101,7 @@ def families(data: Training) -> dict[str, Callable[[Training, float], Bound | st
 
 def heuristics(data: Training) -> list[Bound]:
     """Return estimates from the training examples, without a guarantee."""
+    # The training error itself is optimistic.
     counts = data.counts
     bounds = [
         Bound(
@@ -114,6 +115,7 @@ def heuristics(data: Training) -> list[Bound]:
             "",
         )
     ]
+    # A perceptron has its mistakes, a support vector machine its vectors.
     if is_perceptron(data.estimator):
         of_rounds = mistakes_of_one_epoch(data)
         bounds += [] if of_rounds is None else [of_rounds]
@@ -144,6 +146,7 @@ def _mistake_compression(data, delta):
 
 
 def _compression(data, delta):
+    # Give the reason if the support vectors do not determine the function.
     estimator = data.estimator
     if not data.fitted:
         return "the examples are not those that it was fitted to"
@@ -156,10 +159,12 @@ def _compression(data, delta):
         return "its kernel need not be positive semidefinite, nor its solution the only one"
     if not has_free_vector(estimator):
         return "no multiplier is below its bound, so that all examples had a part in the intercept"
+    # Count the errors on all other examples.
     rest = np.ones(len(data.wrong), dtype=bool)
     rest[np.asarray(estimator.support_)] = False
     k, errors = len(estimator.support_), int(data.wrong[rest].sum())
     log_messages = math.nextafter(bits * math.log(2), math.inf)
+    # Say what the bound assumes.
     assumptions = [
         "Fitted without sample weights; trained on its support vectors alone the machine is the "
         "same, which is so for the exact solution, and is assumed within the solver's tolerance.",
