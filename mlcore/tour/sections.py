@@ -107,6 +107,7 @@ def clustering(digits: Digits) -> Iterator[str]:
     )
     from mlcore.kernels import gram_matrix
 
+    # Cluster the images themselves.
     model = KMeans(n_clusters=10, n_init=10, random_state=0)
     seconds = _fit_time(model, digits.X)
     commonest = [np.bincount(digits.y[model.labels_ == j]).max() for j in range(10)]
@@ -124,6 +125,7 @@ def clustering(digits: Digits) -> Iterator[str]:
     ):
         yield _line(what, value)
 
+    # Cluster them in the feature space of a kernel.
     model = KernelKMeans(n_clusters=10, n_init=10, random_state=0)
     seconds = _fit_time(model, digits.X)
     K = gram_matrix(digits.X, gamma=model.gamma_)
