@@ -124,7 +124,8 @@ def main():
     parser.add_argument("--adult", type=Path, help="folder of Adult's two tables")
     parser.add_argument("--write", type=Path, help="file whose table to replace")
     asked = parser.parse_args()
-    data = {"digits": three_and_eight(*load_digits(), 240)}
+    pixels, digits = load_digits()
+    data = {"digits": three_and_eight(pixels / 16, digits, 240)}
     if asked.mnist:
         images, digits = mnist(asked.mnist)
         data["MNIST"] = three_and_eight(images, digits, 1300)

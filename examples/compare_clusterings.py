@@ -146,11 +146,12 @@ def main():
     parser.add_argument("--write", type=Path, help="file whose table to replace")
     asked = parser.parse_args()
 
+    pixels, digits = load_digits()
     data = {
         "two moons": (*two_moons(), 2),
         "two circles": (*two_circles(), 2),
         "irises": (*load_iris(), 3),
-        "digits": (*load_digits(), 10),
+        "digits": (pixels / 16, digits, 10),
     }
     if asked.mnist:
         data["MNIST"] = (*mnist(asked.mnist, asked.samples), 10)

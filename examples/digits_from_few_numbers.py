@@ -59,6 +59,7 @@ def draw(fitted: list[PCA], images: np.ndarray, path: str) -> None:
 
 def main() -> None:
     X, y = load_digits()
+    X /= 16  # pixels from 0 to 1
     fitted = models(X[:N_TRAINING])
     held_out, labels = X[N_TRAINING:], y[N_TRAINING:]
     print("\n".join(report(fitted, held_out)))

@@ -59,6 +59,7 @@ def draw(rows: list[np.ndarray], path: str) -> None:
 
 def main() -> None:
     X, y = load_digits()
+    X /= 16  # pixels from 0 to 1
     print("digit left out   pairs in which it is the stranger one")
     for digit in range(10):
         print(f"{digit:14}{told_apart(X, y, digit):42.3f}")

@@ -18,6 +18,7 @@ def tour() -> None:
     from mlcore.runtime.threads import effective_threads
 
     X, y = load_digits()
+    X /= 16  # pixels from 0 to 1
     n = 1200
     digits = Digits(X[:n], y[:n], X[n:], y[n:])
     start = time.perf_counter()

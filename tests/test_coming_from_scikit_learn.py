@@ -219,7 +219,7 @@ def of_data():
     yield from zip(mlcore.datasets.load_iris(), load_iris(return_X_y=True), strict=True)
     X, y = mlcore.datasets.load_digits()
     pixels, labels = load_digits(return_X_y=True)
-    yield X * 16, pixels
+    yield X, pixels
     yield y, labels
 
 

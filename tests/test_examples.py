@@ -123,7 +123,7 @@ def test_digits_are_made_from_few_numbers(capsys, monkeypatch, tmp_path):
     digits.main()
     lines = capsys.readouterr().out.splitlines()[1 : len(digits.COUNTS) + 1]
     table = np.array([line.split() for line in lines], dtype=float)
-    X = digits.load_digits()[0][: digits.N_TRAINING]
+    X = digits.load_digits()[0][: digits.N_TRAINING] / 16
     squares = np.linalg.svd(X - X.mean(axis=0), compute_uv=False) ** 2
     for k, explained, most, held_out, angle in table:
         share = squares[: int(k)].sum() / squares.sum()

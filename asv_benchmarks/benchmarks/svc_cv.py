@@ -15,6 +15,7 @@ class Search:
 
     def setup(self):
         X, y = load_digits()
+        X /= 16  # pixels from 0 to 1
         held_out = np.arange(len(X)) % 10 == 0
         self.held_out = X[held_out], y[held_out]
         self.X, self.y = X[~held_out][:600], y[~held_out][:600]

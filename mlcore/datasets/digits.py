@@ -4,20 +4,19 @@ from pathlib import Path
 
 import numpy as np
 
-_GREY_LEVELS = 16  # a pixel counts the dark points in a 4 x 4 block of the scanned image
-
 
 def load_digits() -> tuple[np.ndarray, np.ndarray]:
     """Load 1,797 images of handwritten digits, 8 x 8 pixels each.
 
     The images are the test set of *Optical Recognition of Handwritten Digits* [1]_, in its
     order and complete: about 180 of each digit, written by 13 people. A row is one image, its
-    pixels row by row, 0 (paper) to 1 (ink) in steps of 1/16. Loading takes about 2 ms.
+    pixels row by row. A pixel counts the dark points in a block of 4 x 4 points of the scanned
+    image, 0 (paper) to 16 (ink). Loading takes about 2 ms.
 
     Returns
     -------
     X : ndarray of shape (1797, 64), float64
-        Pixels, in [0, 1].
+        Pixels, whole numbers in [0, 16], as in ``sklearn.datasets.load_digits``.
     y : ndarray of shape (1797,), int64
         The digit that each image shows, 0 to 9.
 
@@ -32,7 +31,7 @@ def load_digits() -> tuple[np.ndarray, np.ndarray]:
     >>> X, y = load_digits()
     >>> X.shape, y[:5].tolist()
     ((1797, 64), [0, 1, 2, 3, 4])
-    >>> for row in X[0].reshape(8, 8):
+    >>> for row in X[0].reshape(8, 8) / 16:
     ...     print("".join(" .+#"[int(3.99 * pixel)] for pixel in row).rstrip())
       .#+
       ##+#.
@@ -44,6 +43,6 @@ def load_digits() -> tuple[np.ndarray, np.ndarray]:
       .#+
     """
     with np.load(Path(__file__).with_name("digits.npz")) as stored:
-        X = stored["images"] / _GREY_LEVELS
+        X = stored["images"].astype(np.float64)
         y = stored["labels"].astype(np.int64)
     return X, y

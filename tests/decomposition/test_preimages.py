@@ -116,7 +116,7 @@ def test_the_width_is_that_of_the_fit():
 
 
 def test_noise_is_taken_off_digits():
-    clean = load_digits()[0][:600]
+    clean = load_digits()[0][:600] / 16
     noisy = clean + np.random.default_rng(0).normal(scale=0.25, size=clean.shape)
     model = KernelPCA(40, kernel="rbf", gamma=0.05, alpha=1e-2, fit_inverse_transform=True)
     model.fit(clean[:500])

@@ -32,7 +32,7 @@ IRIS, SPECIES = load_iris()
 ORDER = np.random.default_rng(1).permutation(len(IRIS))  # iris is sorted by species
 IRIS, SPECIES = IRIS[ORDER], SPECIES[ORDER]
 PIXELS, DIGIT = load_digits()
-DIGITS = np.round(16 * PIXELS[:, PIXELS.std(axis=0) > 0.2])
+DIGITS = PIXELS[:, PIXELS.std(axis=0) > 3.2]
 MIXED = {"gaussian": [0, 1], "multinomial": [2], "bernoulli": [3]}
 FEW = np.minimum(DIGITS[:, 10:22] // 5, 2)  # three categories
 # What depends on the rows that a fit began with, and what only shows rounding or the way taken.

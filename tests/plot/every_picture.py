@@ -26,7 +26,7 @@ WIDTH, HEIGHT, DPI = 4, 3, 60
 X = np.random.default_rng(0).normal(size=(60, 2)) + np.repeat([[0, 0], [3, 1]], 30, axis=0)
 Y = np.repeat([0, 1], 30)
 IRIS, SPECIES = load_iris()
-DIGITS, _ = load_digits()
+DIGITS = load_digits()[0] / 16
 
 
 # A call of every function, for what all of them promise.
