@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Time mlcore and scikit-learn side by side, and write the table of "How fast, how sure".
+"""Time mlcore and scikit-learn side by side: the table and picture of "How fast, how sure".
 
 python tools/how_fast.py            prints the table
-python tools/how_fast.py --write    writes it into docs/how_fast_how_sure.md
+python tools/how_fast.py --write    writes it into docs/how_fast_how_sure.md, and docs/how_fast.svg
 
 The fits of the two take turns, so that a busy machine slows both; the least of several times
 counts.
-Needs scikit-learn. Ratios travel between machines better than times do.
+Needs scikit-learn, and matplotlib for the picture. Ratios travel between machines better than times
+do.
 """
 
 import argparse
@@ -14,7 +15,7 @@ import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn import (
@@ -32,6 +33,7 @@ import mlcore
 from mlcore.datasets import load_digits
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "how_fast_how_sure.md"
+PICTURE = PAGE.with_name("how_fast.svg")
 MARKS = ("<!-- how_fast -->", "<!-- end -->")
 REPEATS = 5
 
@@ -144,22 +146,67 @@ def seconds(fit: Fit) -> tuple[float, Any]:
     return time.perf_counter() - begin, model
 
 
-def table() -> list[str]:
-    """Rows of Markdown."""
-    rows = ["| work | mlcore | scikit-learn | ratio | what the fit says of itself |"]
-    rows.append("| --- | --- | --- | --- | --- |")
+class Row(NamedTuple):
+    """The least times of one fit, in seconds, and what mlcore's says of itself."""
+
+    name: str
+    ours: float
+    theirs: float
+    evidence: str
+
+    @property
+    def ratio(self) -> float:
+        return self.theirs / self.ours
+
+
+def measured() -> list[Row]:
+    rows = []
     for name, (ours, theirs, evidence) in workloads().items():
         times = [(seconds(ours), seconds(theirs)[0]) for _ in range(REPEATS)]
         model = times[0][0][1]
         fast = min(own for (own, _), _ in times)
-        slow = min(other for _, other in times)
-        cells = (name, shown(fast), shown(slow), f"{slow / fast:.1f}", evidence(model))
-        rows.append(f"| {' | '.join(cells)} |")
+        rows.append(Row(name, fast, min(other for _, other in times), evidence(model)))
     return rows
+
+
+def table(rows: list[Row]) -> str:
+    """Return the rows in Markdown."""
+    lines = ["| work | mlcore | scikit-learn | ratio | what the fit says of itself |"]
+    lines.append("| --- | --- | --- | --- | --- |")
+    for row in rows:
+        cells = (row.name, shown(row.ours), shown(row.theirs), f"{row.ratio:.1f}", row.evidence)
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 def shown(time_of_fit: float) -> str:
     return f"{time_of_fit:.2f} s" if time_of_fit >= 1 else f"{1e3 * time_of_fit:.1f} ms"
+
+
+def draw(rows: list[Row], path: Path) -> None:
+    """Draw the ratios as bars on a logarithmic axis, the largest first; losses are red."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    from matplotlib import pyplot
+
+    matplotlib.rcParams["svg.hashsalt"] = "ratios"  # the same times, the same file
+    rows = sorted(rows, key=lambda row: row.ratio)
+    ratios = np.array([row.ratio for row in rows])
+    figure, axes = pyplot.subplots(figsize=(8, 0.3 * len(rows) + 0.9), layout="constrained")
+    colours = np.where(ratios >= 1, "#2b7a9b", "#b5403a")
+    bars = axes.barh([row.name for row in rows], ratios - 1, left=1, color=colours, height=0.65)
+    axes.bar_label(bars, [f" {ratio:.1f} " for ratio in ratios], fontsize="small")
+    low, high = 0.8 * min(1.0, ratios.min()), 1.5 * ratios.max()
+    axes.set(xscale="log", xlim=(low, high))
+    ticks = [tick for tick in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100) if low <= tick <= high]
+    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    axes.minorticks_off()
+    axes.axvline(1, color="black", linewidth=0.8)
+    axes.set_xlabel("time of scikit-learn over time of mlcore")
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.tick_params(left=False)
+    figure.savefig(path, metadata={"Date": None}, facecolor="white")
 
 
 def main() -> None:
@@ -167,13 +214,15 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="into the page of the documents")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")  # both stop at 20 steps of EM
-    text = "\n".join(table())
+    rows = measured()
+    text = table(rows)
     print(text)
     if arguments.write:
         page = PAGE.read_text(encoding="utf-8")
         begin, end = (page.index(mark) for mark in MARKS)
         begin += len(MARKS[0])
         PAGE.write_text(f"{page[:begin]}\n{text}\n{page[end:]}", encoding="utf-8")
+        draw(rows, PICTURE)
 
 
 if __name__ == "__main__":
