@@ -239,10 +239,10 @@ def compare_classifiers(
     >>> from mlcore.datasets import load_digits
     >>> from mlcore.svm import SVC
     >>> X, y = load_digits()
-    >>> machines = [SVC(kernel=name).fit(X[:600], y[:600]) for name in ("linear", "rbf")]
-    >>> found = compare_classifiers(*machines, X[600:], y[600:])
+    >>> models = [SVC(kernel=name).fit(X[:600], y[:600]) for name in ("linear", "rbf")]
+    >>> found = compare_classifiers(*models, X[600:], y[600:])
     >>> found.counts["first"], found.counts["second"], round(found.p_value, 3)
-    (19, 16, 0.736)
+    (23, 17, 0.43)
     """
     delta = as_delta(delta)
     both = as_classifier(first, "first"), as_classifier(second, "second")
