@@ -56,34 +56,34 @@ FAMILIES = {
     naive_bayes: (sklearn.naive_bayes,),
 }
 DEFAULTS = {
-    "SVC.probability": "not deprecated: the folds behind probabilities share kernel rows",
-    "NuSVC.probability": "not deprecated: the folds behind probabilities share kernel rows",
+    "SVC.probability": "not deprecated: the folds that calibrate share kernel rows",
+    "NuSVC.probability": "not deprecated: the folds that calibrate share kernel rows",
     "SpectralClustering.gamma": "1 / (n_features * Var(X)) fits the scale of the data",
-    "SpectralClustering.assign_labels": "then moved to where the cut is better",
-    "AgglomerativeClustering.compute_distances": "they are there in any case",
-    "GaussianMixture.init_params": "seeds that are far from each other, then clusters about them",
-    "PCA.tol": "of the residuals of Lanczos over the largest variance; other solvers have none",
-    "KernelPCA.tol": "of the residuals of Lanczos over the largest eigenvalue",
-    "KernelPCA.max_iter": "of Lanczos, which ends long before",
-    "LinearDiscriminantAnalysis.tol": "share of a feature's variance that others leave unexplained",
-    "LogisticRegression.solver": "the one that suits the data",
-    "LogisticRegression.max_iter": "no fit to real data is known that needs them",
-    "Perceptron.max_iter": "the bound on the mistakes tells when more are of no use",
-    "Perceptron.tol": "of the share of mistakes; by default only an epoch without any ends the fit",
-    "Perceptron.shuffle": "rounds are in the order of the rows, as of a stream",
-    "Perceptron.random_state": "only `shuffle` draws",
+    "SpectralClustering.assign_labels": "after k-means, samples move if that improves the cut",
+    "AgglomerativeClustering.compute_distances": "they are computed in any case",
+    "GaussianMixture.init_params": "clusters around centres that are far from each other",
+    "PCA.tol": "bounds Lanczos residuals over the largest variance; other solvers have none",
+    "KernelPCA.tol": "bounds Lanczos residuals over the largest eigenvalue",
+    "KernelPCA.max_iter": "limits Lanczos, which ends long before",
+    "LinearDiscriminantAnalysis.tol": "share of a feature's variance that others do not explain",
+    "LogisticRegression.solver": "chooses the solver that suits the data",
+    "LogisticRegression.max_iter": "no fit to real data is known that needs so many",
+    "Perceptron.max_iter": "the bound on the mistakes says when more epochs are of no use",
+    "Perceptron.tol": "of the share of mistakes; by default only an epoch without any ends it",
+    "Perceptron.shuffle": "rounds visit rows in their order, as in a stream",
+    "Perceptron.random_state": "only `shuffle` draws random numbers",
     "GaussianMixture.reg_covar": "a small share of each feature's variance: units do not matter",
 }
 ATTRIBUTES = {
     "n_iter_": "there is no iteration",
     "t_": "`n_rounds_`",
-    "singular_": "`numpy.linalg.svd` of the centred features; `rank_`, `rcond_` follow from it",
+    "singular_": "`numpy.linalg.svd` of the centred features; see also `rank_` and `rcond_`",
     "rotations_": "`numpy.linalg.eigh(covariances_[j])`",
     "scalings_": "`numpy.linalg.eigh(covariances_[j])`",
     "affinity_matrix_": "`mlcore.cluster.spectral.affinity(X)` computes it",
     "lower_bounds_": "`log_likelihood_trace_`",
-    "probA_": "`link_slopes_`, `link_offsets_` and `link_knots_`, of another link",
-    "probB_": "`link_slopes_`, `link_offsets_` and `link_knots_`, of another link",
+    "probA_": "`link_slopes_`, `link_offsets_` and `link_knots_` of another link function",
+    "probB_": "`link_slopes_`, `link_offsets_` and `link_knots_` of another link function",
 }
 
 
@@ -181,7 +181,7 @@ def _tables() -> str:
     lines += table("class | parameter | scikit-learn | mlcore | why", defaults)
     lines += ["", "Fitted attributes that only scikit-learn has:", ""]
     lines += table("class | attribute | instead", renamed)
-    lines += ["", "What mlcore adds, of which `help` of the class tells more:", ""]
+    lines += ["", "What mlcore adds; `help` of each class describes it:", ""]
     lines += table("class | parameters | fitted attributes | methods", added)
     return "\n".join([*lines, "", END])
 
