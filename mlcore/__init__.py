@@ -44,8 +44,8 @@ except ModuleNotFoundError as _error:
             "there, then start Python from another folder."
         ) from None
     raise ImportError(
-        f"mlcore in {_root} lacks its compiled extension: reinstall it with "
-        "`python -m pip install --force-reinstall mlcore`."
+        f"mlcore in {_root} lacks its compiled extension: remove it with "
+        "`python -m pip uninstall mlcore-learn` and install it again."
     ) from None
 
 
@@ -84,7 +84,7 @@ else:
         if name == "__version__":  # that of meson.build
             from importlib.metadata import version
 
-            globals()[name] = version("mlcore")
+            globals()[name] = version("mlcore-learn")
             return globals()[name]
         if name in __all__:
             return _importlib.import_module(f"mlcore.{name}")

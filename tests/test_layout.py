@@ -545,7 +545,7 @@ def test_public_names_exist_and_are_all_that_completion_shows():
 
 def test_the_version_is_the_same_everywhere():
     built = re.search(r"version: '([^']+)'", (ROOT / "meson.build").read_text())[1]
-    assert built == version("mlcore") == mlcore.__version__
+    assert built == version("mlcore-learn") == mlcore.__version__
     assert f"\nversion: {built}\n" in (ROOT / "CITATION.cff").read_text()
     assert f"\n## {built}\n" in (ROOT / "CHANGELOG.md").read_text()
 
