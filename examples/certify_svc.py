@@ -14,7 +14,7 @@ import gzip
 import re
 import textwrap
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -27,7 +27,7 @@ MARKS = "<!-- certify_svc -->", "<!-- end of certify_svc -->"
 # What the numbers of Adult are divided by. Not from the data: features are fixed before them.
 SCALES = {0: 100, 2: 1_000_000, 4: 16, 10: 100_000, 11: 10_000, 12: 100}
 # Kernel, width and cost too were fixed in advance.
-MACHINES: dict[str, dict[str, dict[str, Any]]] = {
+MACHINES: dict[str, dict[Literal["linear", "rbf"], dict[str, Any]]] = {
     "digits": {"linear": {"C": 0.1}, "rbf": {"C": 1.0, "gamma": 0.05}},
     "MNIST": {"linear": {"C": 0.01}, "rbf": {"C": 1.0, "gamma": 0.01}},
     "Adult": {"linear": {"C": 0.1}, "rbf": {"C": 1.0, "gamma": 0.05}},

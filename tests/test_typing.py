@@ -22,6 +22,14 @@ MISTAKES = {
     "SVC(c=1.0)": "Unexpected keyword",
     "SVC().fit([[0.0], [1.0]], [0, 1]).duality_gap": "no attribute",
     "mlcore.decomposition.PCA().fit([[0.0], [1.0]]).component": "no attribute",
+    "SVC(kernel='rbff')": "incompatible type",
+    "SVC(gamma='scaled')": "incompatible type",
+    "mlcore.cluster.KMeans(init='kmeans')": "incompatible type",
+    "mlcore.cluster.AgglomerativeClustering(linkage='wards')": "incompatible type",
+    "mlcore.cluster.KMedoids(metric='euclid')": "incompatible type",
+    "mlcore.decomposition.PCA(svd_solver='x')": "incompatible type",
+    "mlcore.kernel_ridge.KernelRidge(alpha='cv')": "incompatible type",
+    "mlcore.mixture.GaussianMixture(covariance_type='ful')": "incompatible type",
 }
 # SciPy comes without types; what mlcore's own sources say among themselves is not asked.
 OPTIONS = """[mypy]

@@ -1,8 +1,9 @@
 """Conversion of any array-like to a plain array of finite real numbers, and its columns' names."""
 
 import numbers
+from collections.abc import Sequence
 from decimal import Decimal
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from scipy import sparse as sp
@@ -15,6 +16,16 @@ _REFUSED = (str, bytes, np.datetime64, np.timedelta64, np.ndarray)
 _MISSING = ("NoneType", "NAType", "NaTType")
 _SHOWN = 5  # names of columns in a message
 _EXACT = 2**53  # integers up to it have a float64 of their own
+
+
+class _Array(Protocol):
+    """An object that NumPy makes an array."""
+
+    def __array__(self) -> Any: ...
+
+
+# Array-likes of numbers, for parameters that take names too: numpy's `ArrayLike` has strings in it.
+Numbers = _Array | Sequence[float | _Array | Sequence[float | _Array]]
 
 
 def plain_array(values: Any, name: str) -> np.ndarray:

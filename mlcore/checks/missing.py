@@ -1,7 +1,7 @@
 """Missing values: NaN that the validation of samples lets pass."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse as sp
@@ -9,8 +9,10 @@ from scipy import sparse as sp
 from mlcore.checks.arrays import real_array
 from mlcore.checks.samples import as_samples
 
+Missing = Literal["error", "ignore"]
 
-def with_missing(X: Any, check: Callable[..., Any], missing: str) -> Any:
+
+def with_missing(X: Any, check: Callable[..., Any], missing: Missing) -> Any:
     """Return `check(X)`, where NaN passes with ``missing="ignore"``; else its refusal says so."""
     if missing == "ignore":
         return keep_missing(X, check)

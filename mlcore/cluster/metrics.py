@@ -1,7 +1,7 @@
 """Distances between samples by SciPy's metrics or a function, and what a distance must be."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -10,14 +10,18 @@ from mlcore.checks import as_choice
 
 ALIASES = {"l1": "cityblock", "l2": "euclidean", "manhattan": "cityblock"}
 # Metrics of real vectors that learn no scale from the samples.
-PLAIN = (
+_Plain = Literal[
     "euclidean", "sqeuclidean", "cityblock", "chebyshev", "cosine", "correlation", "canberra",
     "braycurtis", "hamming",
-)  # fmt: skip
-NAMED = (
-    *PLAIN, "dice", "jaccard", "jensenshannon", "mahalanobis", "minkowski", "rogerstanimoto",
+]  # fmt: skip
+_Other = Literal[
+    "dice", "jaccard", "jensenshannon", "mahalanobis", "minkowski", "rogerstanimoto",
     "russellrao", "seuclidean", "sokalsneath", "yule",
-)  # fmt: skip
+]  # fmt: skip
+PlainMetric = Literal["precomputed", "l1", "l2", "manhattan"] | _Plain
+Metric = PlainMetric | _Other
+PLAIN = get_args(_Plain)
+NAMED = (*PLAIN, *get_args(_Other))
 
 
 def as_metric(metric: Any, owner: str, names: tuple[str, ...] = NAMED) -> str | Callable:

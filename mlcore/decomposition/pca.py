@@ -3,7 +3,7 @@
 import copy
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse as sp
@@ -27,7 +27,14 @@ from mlcore.decomposition.dimension import (
 )
 from mlcore.decomposition.normal_density import log_densities
 from mlcore.decomposition.scatter_eigenpairs import ScatterEigenpairs, scatter_eigenpairs
-from mlcore.decomposition.spectrum import SOLVERS, CentredRows, LanczosSettings, Search, route
+from mlcore.decomposition.spectrum import (
+    SOLVERS,
+    CentredRows,
+    LanczosSettings,
+    Search,
+    Solver,
+    route,
+)
 from mlcore.decomposition.summary import ColumnUnits, Variances, divisor_of, summary
 from mlcore.estimator import progress
 from mlcore.estimator.model import Model, Transformer
@@ -306,14 +313,14 @@ class PCA(OnePass, Transformer, Model):
 
     def __init__(
         self,
-        n_components: int | float | str | None = None,
+        n_components: int | float | Literal["mle"] | None = None,
         *,
         scale: bool = False,
         whiten: bool = False,
-        svd_solver: str = "auto",
+        svd_solver: Solver | Literal["auto"] = "auto",
         ddof: int = 1,
         tol: float = 1e-8,
-        iterated_power: int | str = "auto",
+        iterated_power: int | Literal["auto"] = "auto",
         random_state: Any = None,
         verbose: bool | int = False,
         callback: Callable[..., Any] | None = None,

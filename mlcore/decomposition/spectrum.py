@@ -6,7 +6,7 @@ rest of the spectrum.
 
 import itertools
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy import linalg
@@ -262,7 +262,8 @@ def by_lanczos(search: Search, pick: Pick | None) -> Spectrum:
     )
 
 
-SOLVERS = {
+Solver = Literal["covariance_eigh", "gram", "full", "arpack", "randomized"]
+SOLVERS: dict[Solver, Route] = {
     "covariance_eigh": Route(by_scatter, sums_scatter=True),
     "gram": Route(by_gram),
     "full": Route(by_qr),

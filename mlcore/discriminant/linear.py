@@ -1,6 +1,6 @@
 """Linear discriminant analysis: classes of normal distributions with one covariance matrix."""
 
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse as sp
@@ -21,7 +21,7 @@ from mlcore.discriminant.leave_one_out import (
     require_rows_of_fit,
 )
 from mlcore.discriminant.normal_classes import NormalClasses
-from mlcore.discriminant.shrinkage import checked_shrinkage
+from mlcore.discriminant.shrinkage import ShrinkageRule, checked_shrinkage
 from mlcore.estimator.model import Transformer, warn
 from mlcore.runtime.threads import items_per_call, single_threaded_blas
 
@@ -178,8 +178,8 @@ class LinearDiscriminantAnalysis(NormalClasses, Transformer):
         *,
         n_components: int | None = None,
         priors: Any = None,
-        shrinkage: float | str | None = None,
-        class_weight: dict | str | None = None,
+        shrinkage: float | ShrinkageRule | None = None,
+        class_weight: dict | Literal["balanced"] | None = None,
         unbiased: bool = False,
         tol: float = 1e-10,
     ) -> None:

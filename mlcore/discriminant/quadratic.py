@@ -25,7 +25,7 @@ from mlcore.discriminant.leave_one_out import (
     require_rows_of_fit,
 )
 from mlcore.discriminant.normal_classes import NormalClasses
-from mlcore.discriminant.shrinkage import checked_shrinkage
+from mlcore.discriminant.shrinkage import ShrinkageRule, checked_shrinkage
 from mlcore.estimator.model import warn
 from mlcore.numerics.scatter import in_range, origin_of, row_blocks
 from mlcore.runtime.threads import single_threaded_blas
@@ -151,7 +151,7 @@ class QuadraticDiscriminantAnalysis(NormalClasses):
         priors: Any = None,
         reg_param: float = 0.0,
         pooling: float = 0.0,
-        shrinkage: float | str | None = None,
+        shrinkage: float | ShrinkageRule | None = None,
         unbiased: bool = True,
     ) -> None:
         self.priors = priors

@@ -1,16 +1,18 @@
 """Shrinkage of correlations toward the identity that is nearest to the true ones on average."""
 
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from mlcore.checks.parameters import as_choice, as_real
 
+ShrinkageRule = Literal["auto", "oas"]
 
-def checked_shrinkage(shrinkage: Any, owner: str) -> float | str:
+
+def checked_shrinkage(shrinkage: Any, owner: str) -> float | ShrinkageRule:
     """Return the parameter, checked: a number, or the name of a rule."""
     if isinstance(shrinkage, str):
-        return as_choice(shrinkage, "shrinkage", ("auto", "oas", None), owner=owner)
+        return as_choice(shrinkage, "shrinkage", (*get_args(ShrinkageRule), None), owner=owner)
     return as_real(shrinkage, "shrinkage", owner=owner, at_least=0, at_most=1)
 
 

@@ -1,6 +1,6 @@
 """Maximum entropy: the distribution nearest to a prior that has given expectations."""
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -116,7 +116,7 @@ def maximum_entropy(
     targets: Any,
     prior: Any = None,
     *,
-    solver: str = "newton",
+    solver: Literal["newton", "gis", "iis"] = "newton",
     tol: float = 1e-10,
     max_iter: int | None = None,
 ) -> MaximumEntropy:

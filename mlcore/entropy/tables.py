@@ -1,7 +1,7 @@
 """Tables of any number of axes, fitted to given margins."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -48,7 +48,7 @@ def fit_table(
     table: Any,
     margins: Mapping[Any, Any],
     *,
-    solver: str = "ipf",
+    solver: Literal["ipf", "newton"] = "ipf",
     tol: float = 1e-10,
     max_iter: int = 1000,
 ) -> FittedTable:

@@ -7,7 +7,7 @@ its parameters.
 import sys
 from collections.abc import Callable
 from types import MethodType
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from scipy import sparse
@@ -228,7 +228,9 @@ class Transformer:
         """
         return self.fit(X, y, **fit_params).transform(X)
 
-    def set_output(self, *, transform: str | None = None) -> Self:
+    def set_output(
+        self, *, transform: Literal["default", "pandas", "polars"] | None = None
+    ) -> Self:
         """Choose what `transform` returns: "default" (arrays), "pandas" or "polars" frames.
 
         Parameters

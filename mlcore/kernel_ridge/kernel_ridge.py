@@ -4,7 +4,7 @@ import inspect
 import math
 from collections.abc import Callable
 from itertools import count
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 
@@ -16,9 +16,11 @@ from mlcore.checks import (
     as_real,
     require_random_state,
 )
+from mlcore.checks.arrays import Numbers
 from mlcore.checks.errors import warn
 from mlcore.estimator import progress
 from mlcore.estimator.progress import Progress
+from mlcore.kernel_ridge.alpha_path.alpha_path import Criterion
 from mlcore.kernel_ridge.alpha_path.eigen_path import EigenPath
 from mlcore.kernel_ridge.alpha_path.factor_path import require_path
 from mlcore.kernel_ridge.linear_system.partial_cholesky import partial_factor
@@ -32,9 +34,10 @@ from mlcore.kernel_ridge.ridge_model import (
     require_two,
 )
 from mlcore.kernels.kernel import Kernel
+from mlcore.kernels.vector_kernels import GammaRule, KernelName
 from mlcore.runtime.memory import free_bytes, require_memory
 
-_SOLVERS = ("auto", "cholesky", "cg")
+_Solver = Literal["auto", "cholesky", "cg"]
 _BYTES = 12  # of each entry of K: its value, and that of a factor in float32
 _UNCHECKED = 2**24  # bytes taken without a look at free memory, which takes 0.1 ms
 
@@ -44,7 +47,7 @@ class _Settings(NamedTuple):
 
     alpha: Any
     kernel: Kernel
-    gamma: float | str
+    gamma: float | GammaRule
     fit_intercept: bool
     solver: str
     tol: float
@@ -179,14 +182,14 @@ class KernelRidge(RidgeModel):
 
     def __init__(
         self,
-        alpha: Any = 1.0,
+        alpha: float | Numbers | Criterion = 1.0,
         *,
-        kernel: str | Callable[..., Any] | Kernel = "linear",
-        gamma: float | str | None = None,
+        kernel: KernelName | Callable[..., Any] | Kernel = "linear",
+        gamma: float | GammaRule | None = None,
         degree: int = 3,
         coef0: float = 1,
         fit_intercept: bool = False,
-        solver: str = "auto",
+        solver: _Solver = "auto",
         tol: float = 1e-10,
         max_iter: int = 1000,
         random_state: Any = None,
@@ -295,7 +298,7 @@ class KernelRidge(RidgeModel):
             kernel=self._checked_kernel(),
             gamma="auto" if self.gamma is None else self._checked_gamma(self.gamma),
             fit_intercept=as_bool(self.fit_intercept, "fit_intercept", owner=owner),
-            solver=as_choice(self.solver, "solver", _SOLVERS, owner=owner),
+            solver=as_choice(self.solver, "solver", get_args(_Solver), owner=owner),
             tol=as_real(self.tol, "tol", owner=owner, above=0),
             max_iter=as_integer(self.max_iter, "max_iter", owner=owner, at_least=1),
             progress=Progress(self.verbose, self.callback, owner, self),

@@ -8,12 +8,12 @@ import numpy as np
 
 from mlcore.checks import as_bool, as_choice
 from mlcore.estimator import tables
-from mlcore.kernel_ridge.alpha_path.alpha_path import CRITERIA
+from mlcore.kernel_ridge.alpha_path.alpha_path import CRITERIA, Criterion
 from mlcore.kernel_ridge.alpha_path.eigen_path import EigenPath
 from mlcore.kernel_ridge.alpha_path.factor_path import path_for, require_path
 from mlcore.kernel_ridge.ridge_model import STORED_DATA, RidgeModel, data_attributes, require_two
 from mlcore.kernels.kernel import Kernel, of_numbers
-from mlcore.kernels.vector_kernels import resolve_gamma
+from mlcore.kernels.vector_kernels import GammaRule, KernelName, resolve_gamma
 
 
 class _Settings(NamedTuple):
@@ -115,10 +115,10 @@ class KernelRidgeCV(RidgeModel):
     def __init__(
         self,
         alphas: Any = None,
-        gammas: Sequence[float | str] | None = None,
-        criterion: str = "loo",
+        gammas: Sequence[float | GammaRule] | None = None,
+        criterion: Criterion = "loo",
         *,
-        kernel: str | Callable[..., Any] | Kernel = "linear",
+        kernel: KernelName | Callable[..., Any] | Kernel = "linear",
         degree: int = 3,
         coef0: float = 1,
         fit_intercept: bool = False,

@@ -14,8 +14,9 @@ from mlcore.checks import (
     as_weights,
     require_random_state,
 )
+from mlcore.checks.arrays import Numbers
 from mlcore.checks.penalties import by_penalty
-from mlcore.kernel_ridge.alpha_path.alpha_path import RidgePath
+from mlcore.kernel_ridge.alpha_path.alpha_path import Criterion, RidgePath
 from mlcore.kernel_ridge.alpha_path.span_path import SpanPath
 from mlcore.kernel_ridge.ridge_model import (
     RidgeData,
@@ -36,6 +37,7 @@ from mlcore.kernel_ridge.span_system import (
 from mlcore.kernels.kernel import Kernel, as_double, copied
 from mlcore.kernels.kernel_model import kept_samples
 from mlcore.kernels.span import Span, SpanBasis, span_of
+from mlcore.kernels.vector_kernels import GammaRule, KernelName
 from mlcore.row_sums import OnePass
 
 _CENTERS = 500
@@ -49,7 +51,7 @@ class _Settings(NamedTuple):
 
     alpha: Any
     kernel: Kernel
-    gamma: float | str
+    gamma: float | GammaRule
     fit_intercept: bool
     n_centers: int
 
@@ -161,10 +163,10 @@ class NystroemRidge(OnePass, RidgeModel):
 
     def __init__(
         self,
-        alpha: Any = 1.0,
+        alpha: float | Numbers | Criterion = 1.0,
         *,
-        kernel: str | Callable[..., Any] | Kernel = "linear",
-        gamma: float | str | None = None,
+        kernel: KernelName | Callable[..., Any] | Kernel = "linear",
+        gamma: float | GammaRule | None = None,
         degree: int = 3,
         coef0: float = 1,
         fit_intercept: bool = False,

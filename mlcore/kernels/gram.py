@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from itertools import combinations_with_replacement
 from math import comb
+from typing import Any
 
 import numpy as np
 from scipy.linalg import eigvalsh
@@ -12,7 +13,7 @@ from mlcore.checks.errors import warn
 from mlcore.checks.symmetry import rounding_of_values
 from mlcore.kernels.kernel import precision
 from mlcore.kernels.packed import Packed
-from mlcore.kernels.vector_kernels import as_kernel, resolve_gamma
+from mlcore.kernels.vector_kernels import GammaRule, VectorKernelName, as_kernel, resolve_gamma
 from mlcore.runtime.memory import require_memory
 from mlcore.runtime.scratch import scratch_array
 
@@ -23,8 +24,8 @@ def gram_matrix(
     X,
     Y=None,
     *,
-    kernel: str | Callable = "rbf",
-    gamma: float | str | None = None,
+    kernel: VectorKernelName | Callable[..., Any] = "rbf",
+    gamma: float | GammaRule | None = None,
     degree: int = 3,
     coef0: float = 1.0,
     out: np.ndarray | None = None,

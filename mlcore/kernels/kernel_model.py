@@ -1,6 +1,6 @@
 """Base class of estimators with a kernel: its parameters, and checks of their samples."""
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 from scipy import sparse
@@ -9,7 +9,7 @@ from mlcore.checks import as_choice, as_integer, as_real, as_samples
 from mlcore.estimator.model import Model
 from mlcore.kernels.gram import symmetric_part
 from mlcore.kernels.kernel import Kernel, of_numbers
-from mlcore.kernels.vector_kernels import as_kernel
+from mlcore.kernels.vector_kernels import GammaRule, as_kernel
 
 
 class KernelModel(Model):
@@ -46,7 +46,7 @@ class KernelModel(Model):
         """Return the kernel, its parameters but gamma checked."""
         return checked_kernel(self.kernel, self.degree, self.coef0, type(self).__name__)
 
-    def _checked_gamma(self, gamma: Any, name: str = "gamma") -> str | float:
+    def _checked_gamma(self, gamma: Any, name: str = "gamma") -> GammaRule | float:
         return checked_gamma(gamma, type(self).__name__, name)
 
     def _training_samples(self, X: Any) -> Any:
@@ -80,10 +80,10 @@ def checked_kernel(kernel: Any, degree: Any, coef0: Any, owner: str) -> Kernel:
     return as_kernel(kernel, degree=degree, coef0=coef0)
 
 
-def checked_gamma(gamma: Any, owner: str, name: str = "gamma") -> str | float:
+def checked_gamma(gamma: Any, owner: str, name: str = "gamma") -> GammaRule | float:
     """Return gamma, a number or the name of a rule."""
     if isinstance(gamma, str):
-        return as_choice(gamma, name, ("scale", "auto"), owner=owner)
+        return as_choice(gamma, name, get_args(GammaRule), owner=owner)
     return as_real(gamma, name, owner=owner, at_least=0)
 
 

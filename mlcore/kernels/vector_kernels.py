@@ -3,14 +3,15 @@
 They are computed by the loops of `mlcore._ext.kernels.packed`.
 
 To add one, write its class here, with the properties that the layouts of `mlcore.kernels.packed`
-need, and its line and formulas in kernel_formulas.h beside the loops. Names and codes come from
-these two files. A kernel of samples of any kind needs no more than a subclass of `Kernel`.
+need, its name in `VectorKernelName`, and its line and formulas in kernel_formulas.h beside the
+loops. Names and codes come from these two files. A kernel of samples of any kind needs no more than
+a subclass of `Kernel`.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 from scipy import sparse
@@ -20,6 +21,11 @@ from mlcore.kernels.gram_rows import KernelRows, PackedRows
 from mlcore.kernels.kernel import FunctionKernel, Kernel, PrecomputedKernel
 from mlcore.kernels.packed import Packed, row_sums
 
+VectorKernelName = Literal[
+    "linear", "polynomial", "poly", "rbf", "laplacian", "sigmoid", "cosine", "chi2"
+]
+KernelName = VectorKernelName | Literal["precomputed"]
+GammaRule = Literal["scale", "auto"]
 _BLOCK = 1024  # rows, each with its weight, that are summed at once
 _ENTRIES = 2**20  # of a block of dense samples
 
@@ -237,13 +243,13 @@ def _by_name(name, gamma, degree, coef0):
     return _BY_NAME[_ALIASES.get(name, name)](gamma, degree, coef0)
 
 
-def resolve_gamma(gamma: float | str, X, weight=None) -> float:
+def resolve_gamma(gamma: float | GammaRule, X, weight=None) -> float:
     """Return the number that `gamma` means for these samples, X (n, d).
 
     "scale" is 1 / (d Var(X)), with `weight` (n,) in the variance; "auto" is 1 / d.
     """
     if isinstance(gamma, str):
-        as_choice(gamma, "gamma", ("scale", "auto"))
+        as_choice(gamma, "gamma", get_args(GammaRule))
         d = X.shape[1]
         if gamma == "auto":
             return 1.0 / d

@@ -2,16 +2,16 @@
 
 import math
 from functools import partial
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from mlcore.checks import as_choice, as_integer, as_weights
-from mlcore.checks.missing import with_missing
+from mlcore.checks.missing import Missing, with_missing
 from mlcore.mixture.em_model import EMModel
 from mlcore.runtime.threads import single_threaded_blas
 
-STARTS = ("k-means++", "kmeans", "random", "random_from_data")  # values of init_params
+InitParams = Literal["k-means++", "kmeans", "random", "random_from_data"]
 
 
 class Mixture(EMModel):
@@ -25,9 +25,9 @@ class Mixture(EMModel):
     def _settings(self):
         settings, owner = super()._settings(), type(self).__name__
         if hasattr(self, "init_params"):
-            as_choice(self.init_params, "init_params", STARTS, owner=owner)
+            as_choice(self.init_params, "init_params", get_args(InitParams), owner=owner)
         if hasattr(self, "missing"):
-            as_choice(self.missing, "missing", ("error", "ignore"), owner=owner)
+            as_choice(self.missing, "missing", get_args(Missing), owner=owner)
         return settings
 
     def _as_samples(self, X, **options):

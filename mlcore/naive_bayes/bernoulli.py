@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse as sp
 
 from mlcore.checks import as_real
+from mlcore.checks.missing import Missing
 from mlcore.checks.stored import stored
 from mlcore.naive_bayes.class_counts import ClassCounts, class_counts
 from mlcore.naive_bayes.naive_bayes import Likelihood, NaiveBayes
@@ -103,7 +104,7 @@ class BernoulliNB(NaiveBayes):
         *,
         alpha: Any = 1.0,
         binarize: float | None = 0.0,
-        missing: str = "error",
+        missing: Missing = "error",
         class_prior: Any = None,
         fit_prior: bool = True,
     ) -> None:

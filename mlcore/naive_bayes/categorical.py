@@ -1,10 +1,11 @@
 """Naive Bayes for categories: each feature has finitely many values."""
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from mlcore.checks import as_choice, as_real
+from mlcore.checks.missing import Missing
 from mlcore.checks.stored import stored
 from mlcore.naive_bayes.categories import (
     MISSING,
@@ -18,6 +19,8 @@ from mlcore.naive_bayes.categories import (
 from mlcore.naive_bayes.class_counts import all_classes, rows_of, spread
 from mlcore.naive_bayes.naive_bayes import Likelihood, NaiveBayes
 from mlcore.naive_bayes.smoothed import smoothed
+
+Unseen = Literal["ignore", "reserve", "error"]
 
 
 @stored(version=1)
@@ -143,8 +146,8 @@ class CategoricalNB(NaiveBayes):
         self,
         *,
         alpha: float = 1.0,
-        unseen: str = "ignore",
-        missing: str = "error",
+        unseen: Unseen = "ignore",
+        missing: Missing = "error",
         class_prior: Any = None,
         fit_prior: bool = True,
     ) -> None:
@@ -188,7 +191,7 @@ class CategoricalNB(NaiveBayes):
     def _settings(self):
         settings, owner = super()._settings(), type(self).__name__
         alpha = as_real(self.alpha, "alpha", owner=owner, at_least=0)
-        unseen = as_choice(self.unseen, "unseen", ("ignore", "reserve", "error"), owner=owner)
+        unseen = as_choice(self.unseen, "unseen", get_args(Unseen), owner=owner)
         return settings._replace(alpha=float(alpha), reserves_unseen=unseen == "reserve")
 
     def _check_X(self, X, **how):

@@ -1,16 +1,18 @@
 """Numbers made categories: by given edges, by shares or widths, or by what tells of the labels."""
 
 from functools import partial
-from typing import Any, Self
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
 from mlcore.checks import as_choice, as_integer, as_labels, as_weights
 from mlcore.checks.arrays import column_label, real_array
-from mlcore.checks.missing import with_missing
+from mlcore.checks.missing import Missing, with_missing
 from mlcore.estimator.mixins import FeaturewiseTransformer
 from mlcore.estimator.model import Model, warn
 from mlcore.runtime.memory import require_memory
+
+_Strategy = Literal["quantile", "uniform", "mdl"]
 
 
 class Discretizer(FeaturewiseTransformer, Model):
@@ -81,9 +83,9 @@ class Discretizer(FeaturewiseTransformer, Model):
         self,
         *,
         n_bins: int = 5,
-        strategy: str = "quantile",
+        strategy: _Strategy = "quantile",
         edges: Any = None,
-        missing: str = "error",
+        missing: Missing = "error",
     ) -> None:
         self.n_bins = n_bins
         self.strategy = strategy
@@ -116,8 +118,8 @@ class Discretizer(FeaturewiseTransformer, Model):
         """
         owner = type(self).__name__
         n_bins = as_integer(self.n_bins, "n_bins", owner=owner, at_least=2)
-        as_choice(self.strategy, "strategy", ("quantile", "uniform", "mdl"), owner=owner)
-        as_choice(self.missing, "missing", ("error", "ignore"), owner=owner)
+        as_choice(self.strategy, "strategy", get_args(_Strategy), owner=owner)
+        as_choice(self.missing, "missing", get_args(Missing), owner=owner)
         checked = self._check_X(X, reset=True)
         n, d = checked.shape
         weights = None if sample_weight is None else as_weights(sample_weight, n)

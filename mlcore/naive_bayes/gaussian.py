@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mlcore.checks import as_real
+from mlcore.checks.missing import Missing
 from mlcore.checks.stored import stored
 from mlcore.naive_bayes.class_moments import (
     ClassMoments,
@@ -135,7 +136,7 @@ class GaussianNB(NaiveBayes):
         self,
         *,
         var_smoothing: float = 1e-9,
-        missing: str = "error",
+        missing: Missing = "error",
         class_prior: Any = None,
         fit_prior: bool = True,
     ) -> None:

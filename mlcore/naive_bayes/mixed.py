@@ -6,8 +6,9 @@ import numpy as np
 
 from mlcore.checks import column_names
 from mlcore.checks.arrays import as_floats, column_label, real_array, require_finite
+from mlcore.checks.missing import Missing
 from mlcore.naive_bayes.bernoulli import BernoulliNB
-from mlcore.naive_bayes.categorical import CategoricalNB
+from mlcore.naive_bayes.categorical import CategoricalNB, Unseen
 from mlcore.naive_bayes.categories import as_table, require_categories
 from mlcore.naive_bayes.gaussian import GaussianNB
 from mlcore.naive_bayes.multinomial import MultinomialNB
@@ -77,9 +78,9 @@ class MixedNB(NaiveBayes):
         columns: dict[str, Any] | None = None,
         alpha: float = 1.0,
         binarize: float | None = 0.0,
-        unseen: str = "ignore",
+        unseen: Unseen = "ignore",
         var_smoothing: float = 1e-9,
-        missing: str = "error",
+        missing: Missing = "error",
         class_prior: Any = None,
         fit_prior: bool = True,
     ) -> None:

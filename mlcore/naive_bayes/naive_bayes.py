@@ -1,13 +1,13 @@
 """The part that all naive Bayes classifiers share: priors, posteriors, fits by sums of rows."""
 
 from functools import partial
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, get_args
 
 import numpy as np
 
 from mlcore.checks import as_bool, as_choice, as_labels, as_weights, declared_classes
 from mlcore.checks.errors import peer_class
-from mlcore.checks.missing import with_missing
+from mlcore.checks.missing import Missing, with_missing
 from mlcore.checks.probabilities import as_priors
 from mlcore.checks.sparse import is_plain_csr
 from mlcore.estimator.model import Classifier, Model
@@ -71,7 +71,7 @@ class NaiveBayes(OnePass, Classifier, Model):
         owner = type(self).__name__
         fit_prior = as_bool(self.fit_prior, "fit_prior", owner=owner)
         if hasattr(self, "missing"):
-            as_choice(self.missing, "missing", ("error", "ignore"), owner=owner)
+            as_choice(self.missing, "missing", get_args(Missing), owner=owner)
         if self.class_prior is None:
             return Settings(None, fit_prior)
         prior = as_priors(self.class_prior, "class_prior", owner)

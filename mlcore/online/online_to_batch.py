@@ -2,7 +2,7 @@
 
 import copy
 import math
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from scipy import sparse
@@ -79,7 +79,7 @@ class OnlineToBatch(Model):
         self,
         learner: Any,
         *,
-        selection: str = "average",
+        selection: Literal["average", "random", "suffix"] = "average",
         delta: float = 0.05,
         random_state: Any = None,
     ) -> None:

@@ -9,14 +9,14 @@ import scipy.sparse as sp
 from mlcore.checks.parameters import refuse
 from mlcore.cluster import normalize_affinity
 from mlcore.cluster.partition import as_partition
+from mlcore.cluster.spectral.affinity import METHODS, Normalization
 from mlcore.plot.picture import Picture, new_axes
 
-_METHODS = ("ratio_cut", "normalized_cut", "doubly_stochastic", "frobenius")
 _PIXELS = 4000
 
 
 def normalized_affinities(
-    affinity: Any, labels: Any = None, *, methods: Iterable[str] = _METHODS, ax: Any = None
+    affinity: Any, labels: Any = None, *, methods: Iterable[Normalization] = METHODS, ax: Any = None
 ) -> Picture:
     """Draw an affinity matrix and its normalisations, samples of a cluster beside each other.
 

@@ -1,6 +1,6 @@
 """Reliability of predicted probabilities: how often what is said to happen does happen."""
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -15,7 +15,7 @@ def reliability_curve(
     probability: Any,
     *,
     n_bins: int = 10,
-    strategy: str = "uniform",
+    strategy: Literal["uniform", "quantile"] = "uniform",
     delta: float = 0.05,
     label: str | None = None,
     ax: Any = None,

@@ -1,6 +1,6 @@
 """Canonical correlations with the tests of how many are not zero."""
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from mlcore.plot.picture import Picture, color, light, new_axes
 
 
 def canonical_correlations(
-    model: Any, *, level: float = 0.05, test: str = "f", ax: Any = None
+    model: Any, *, level: float = 0.05, test: Literal["f", "bartlett"] = "f", ax: Any = None
 ) -> Picture:
     """Draw canonical correlations, each with the probability that it and all later ones are chance.
 

@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 
 from mlcore.cluster import silhouette_samples
+from mlcore.cluster.metrics import PlainMetric
 from mlcore.cluster.partition import as_partition
 from mlcore.plot.picture import Picture, color, new_axes
 
 
 def silhouettes(
-    X: Any, labels: Any, *, metric: str | Callable[..., float] = "euclidean", ax: Any = None
+    X: Any, labels: Any, *, metric: PlainMetric | Callable[..., float] = "euclidean", ax: Any = None
 ) -> Picture:
     """Draw how much closer each sample is to its own cluster than to the next, sorted in clusters.
 

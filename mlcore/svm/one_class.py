@@ -1,12 +1,13 @@
 """The one-class support vector machine: a region that holds most of the samples."""
 
 from collections.abc import Callable
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 
 from mlcore.checks import as_real
 from mlcore.estimator.model import OutlierDetector
+from mlcore.kernels.vector_kernels import GammaRule, KernelName
 from mlcore.svm.formulations import OneClass
 from mlcore.svm.machine import (
     ONE_PROBLEM,
@@ -97,9 +98,9 @@ class OneClassSVM(OutlierDetector, KernelMachine):
     def __init__(
         self,
         *,
-        kernel: str | Callable[..., Any] = "rbf",
+        kernel: KernelName | Callable[..., Any] = "rbf",
         degree: int = 3,
-        gamma: float | Literal["scale", "auto"] = "scale",
+        gamma: float | GammaRule = "scale",
         coef0: float = 0.0,
         tol: float = 1e-3,
         nu: float = 0.5,

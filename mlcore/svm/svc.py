@@ -19,6 +19,7 @@ from mlcore.estimator.model import Classifier
 from mlcore.estimator.progress import Progress
 from mlcore.kernels.expansion import row_blocks, weighted
 from mlcore.kernels.kernel_model import kept_samples
+from mlcore.kernels.vector_kernels import GammaRule, KernelName
 from mlcore.svm import formulations
 from mlcore.svm.machine import KernelMachine, Settings, product, shift
 from mlcore.svm.multiclass.multiclass import (
@@ -585,9 +586,9 @@ class SVC(SupportVectorClassifier):
         self,
         *,
         C: float = 1.0,
-        kernel: str | Callable[..., Any] = "rbf",
+        kernel: KernelName | Callable[..., Any] = "rbf",
         degree: int = 3,
-        gamma: float | Literal["scale", "auto"] = "scale",
+        gamma: float | GammaRule = "scale",
         coef0: float = 0.0,
         probability: bool = False,
         tol: float = 1e-3,
@@ -691,9 +692,9 @@ class NuSVC(SupportVectorClassifier):
         self,
         *,
         nu: float = 0.5,
-        kernel: str | Callable[..., Any] = "rbf",
+        kernel: KernelName | Callable[..., Any] = "rbf",
         degree: int = 3,
-        gamma: float | Literal["scale", "auto"] = "scale",
+        gamma: float | GammaRule = "scale",
         coef0: float = 0.0,
         probability: bool = False,
         tol: float = 1e-3,

@@ -1,12 +1,13 @@
 """Support vector regression: with a tube of given width, or a bound nu on the samples outside."""
 
 from collections.abc import Callable
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 
 from mlcore.checks import as_real
 from mlcore.estimator.model import Regressor
+from mlcore.kernels.vector_kernels import GammaRule, KernelName
 from mlcore.svm import formulations
 from mlcore.svm.machine import (
     ONE_PROBLEM,
@@ -145,9 +146,9 @@ class SVR(SupportVectorRegressor):
     def __init__(
         self,
         *,
-        kernel: str | Callable[..., Any] = "rbf",
+        kernel: KernelName | Callable[..., Any] = "rbf",
         degree: int = 3,
-        gamma: float | Literal["scale", "auto"] = "scale",
+        gamma: float | GammaRule = "scale",
         coef0: float = 0.0,
         tol: float = 1e-3,
         C: float = 1.0,
@@ -223,9 +224,9 @@ class NuSVR(SupportVectorRegressor):
         *,
         nu: float = 0.5,
         C: float = 1.0,
-        kernel: str | Callable[..., Any] = "rbf",
+        kernel: KernelName | Callable[..., Any] = "rbf",
         degree: int = 3,
-        gamma: float | Literal["scale", "auto"] = "scale",
+        gamma: float | GammaRule = "scale",
         coef0: float = 0.0,
         tol: float = 1e-3,
         cache_size: float = 200,

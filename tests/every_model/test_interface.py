@@ -2,14 +2,14 @@
 
 import inspect
 import re
-from typing import Literal, get_args, get_origin, get_type_hints
+from typing import get_type_hints
 
 import numpy as np
 import pytest
 
 import mlcore
 from contract import MODELS
-from mlcore import bounds, svm
+from mlcore import bounds
 from mlcore.estimator.verification import Verification
 
 PUBLIC = {
@@ -145,18 +145,3 @@ def test_no_parameter_does_nothing(name):
         assert not re.search(
             r"\bignored\b|\bnot used\b|\bunused\b|no effect|do(es)? nothing", entries
         )
-
-
-@pytest.mark.parametrize("name", [*BOUNDS, *(n for n in KINDS if n in svm.__all__)])
-def test_choices_of_bounds_and_svm_are_literal_types(name):
-    kind = CALLED[name]
-    hints = get_type_hints(kind.__init__ if inspect.isclass(kind) else kind)
-    for word, parameter in parameters(name).items():
-        if isinstance(parameter.default, str) and word != "kernel":  # a function, too
-            assert parameter.default in choices(hints[word]), word
-
-
-def choices(hint):
-    if get_origin(hint) is Literal:
-        return get_args(hint)
-    return [value for part in get_args(hint) for value in choices(part)]

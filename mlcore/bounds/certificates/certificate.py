@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 from mlcore.bounds.arguments import as_rate, as_real, refuse
 from mlcore.bounds.certificates.class_rates import ClassRates
@@ -13,6 +13,8 @@ from mlcore.bounds.held_out import test_set_sample_size
 
 BINOMIAL = "binomial test-set bound"
 _NEARBY = 500  # numbers of errors tried below the one found, enough up to a billion examples
+
+Role = Literal["test", "validation", "train"]
 
 
 @dataclass(frozen=True)
@@ -49,8 +51,8 @@ class Bound:
     name: str
     value: float
     delta: float | None
-    kind: str
-    sample: str
+    kind: Literal["upper", "lower", "expected", "heuristic"]
+    sample: Role | Literal["stream"]
     inputs: Mapping[str, Any] = field(hash=False)
     assumptions: tuple[str, ...]
     reference: str
@@ -119,7 +121,7 @@ class Certificate:
     """
 
     estimator: str
-    role: str
+    role: Role
     delta: float
     n_candidates: int
     simultaneous: bool

@@ -4,13 +4,13 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, get_args
 
 import numpy as np
 
 from mlcore.bounds.arguments import as_bool, as_choice, as_count, as_delta, as_real, refuse
 from mlcore.bounds.calculator import warn_of_confidence
-from mlcore.bounds.certificates.certificate import BINOMIAL, Bound, Certificate
+from mlcore.bounds.certificates.certificate import BINOMIAL, Bound, Certificate, Role
 from mlcore.bounds.certificates.class_rates import rates_of_classes
 from mlcore.bounds.certificates.classifier_margins import as_machine
 from mlcore.bounds.certificates.classifiers import as_classifier, as_table, labels_of, searched
@@ -40,7 +40,7 @@ def certify(
     y: Any = None,
     *,
     delta: float = 0.05,
-    role: Literal["test", "validation", "train"] = "test",
+    role: Role = "test",
     n_candidates: int | None = None,
     X_train: Any = None,
     y_train: Any = None,
@@ -133,7 +133,7 @@ def certify(
     1098
     """
     # Check the parameters.
-    delta, role = as_delta(delta), as_choice(role, "role", ("test", "validation", "train"))
+    delta, role = as_delta(delta), as_choice(role, "role", get_args(Role))
     if n_candidates is not None:
         n_candidates = as_count(n_candidates, "n_candidates", at_least=1)
     if role == "test" and n_candidates not in (None, 1):

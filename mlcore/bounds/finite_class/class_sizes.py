@@ -3,16 +3,21 @@
 import math
 from collections.abc import Callable
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal
 
 from mlcore.bounds.arguments import as_choice, as_count, refuse
 from mlcore.bounds.calculator import calculator
 from mlcore.bounds.directed_rounding import log, up, working_digits
 from mlcore.bounds.vc.sauer import sauer_bound
 
+_ClassName = Literal[
+    "conjunctions", "monotone_conjunctions", "boolean_functions", "k_cnf", "k_dnf", "bits",
+    "decision_lists",
+]  # fmt: skip
+
 
 @calculator()
-def log_class_size(name: str, **params: Any) -> Any:
+def log_class_size(name: _ClassName, **params: Any) -> Any:
     r"""Natural logarithm of the number of hypotheses in a finite class, or an upper bound on it.
 
     Over n Boolean variables: "conjunctions" :math:`3^n`, "monotone_conjunctions" :math:`2^n`,
@@ -65,7 +70,7 @@ def _clauses(n, k):
     return sauer_bound(2 * n, k) * log(2)
 
 
-_CLASS_SIZES: dict[str, tuple[Callable[..., Decimal], dict[str, int]]] = {
+_CLASS_SIZES: dict[_ClassName, tuple[Callable[..., Decimal], dict[str, int]]] = {
     "conjunctions": (lambda n: n * log(3), {"n": 1}),
     "monotone_conjunctions": (lambda n: n * log(2), {"n": 1}),
     "boolean_functions": (lambda n: 2**n * log(2), {"n": 1}),

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 from mlcore.bounds.arguments import as_choice
 from mlcore.bounds.calculator import calculator
@@ -11,9 +11,19 @@ from mlcore.bounds.directed_rounding import floor, log, working_digits
 from mlcore.bounds.finite_class.class_sizes import as_named_counts
 from mlcore.bounds.vc.sauer import largest_size, log_growth, sauer_bound
 
+_Known = Literal[
+    "thresholds", "signed_thresholds", "intervals", "unions_of_intervals", "rectangles",
+    "halfspaces", "homogeneous_halfspaces", "balls", "convex_polygons", "convex_sets",
+    "polynomial_threshold", "sine", "nearest_neighbor", "unbounded_unions_of_intervals",
+    "monotone_conjunctions", "conjunctions", "parities", "decision_stumps", "finite",
+]  # fmt: skip
+_Built = Literal[
+    "intersection", "union", "boosting", "threshold_network", "decision_tree", "sparse_halfspaces"
+]
+
 
 @calculator()
-def known_vc_dimension(name: str, **params: Any) -> Any:
+def known_vc_dimension(name: _Known, **params: Any) -> Any:
     r"""Return the VC dimension of a well-known class.
 
     On the line: "thresholds" x >= a, 1; "signed_thresholds" in both directions, 2; "intervals", 2;
@@ -64,7 +74,7 @@ def known_vc_dimension(name: str, **params: Any) -> Any:
 
 
 @calculator("vc_dimension")
-def vc_dimension_upper_bound(name: str, **params: Any) -> Any:
+def vc_dimension_upper_bound(name: _Built, **params: Any) -> Any:
     r"""Return an upper bound on the VC dimension of a class built from others.
 
     "intersection" and "union" (vc_dimension, k), of k sets from a class of dimension d:
@@ -151,7 +161,7 @@ def _sparse_halfspaces(n, s):
 
 _Entry = tuple[Callable[..., int | float], dict[str, int]]
 
-_KNOWN: dict[str, _Entry] = {
+_KNOWN: dict[_Known, _Entry] = {
     "thresholds": (lambda: 1, {}),
     "signed_thresholds": (lambda: 2, {}),
     "intervals": (lambda: 2, {}),
@@ -172,7 +182,7 @@ _KNOWN: dict[str, _Entry] = {
     "decision_stumps": (_stumps, {"n": 1}),
     "finite": (lambda n_hypotheses: n_hypotheses.bit_length() - 1, {"n_hypotheses": 1}),
 }
-_BUILT: dict[str, _Entry] = {
+_BUILT: dict[_Built, _Entry] = {
     "intersection": (_combination, {"vc_dimension": 1, "k": 1}),
     "union": (_combination, {"vc_dimension": 1, "k": 1}),
     "boosting": (_boosting, {"vc_dimension": 3, "T": 3}),

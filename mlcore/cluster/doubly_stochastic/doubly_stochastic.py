@@ -1,7 +1,7 @@
 """Doubly stochastic scaling of symmetric affinities: L K L with rows that sum to 1."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -63,7 +63,7 @@ def doubly_stochastic(
     K: Any,
     *,
     tol: float = 1e-12,
-    solver: str = "newton",
+    solver: Literal["newton", "fixed_point"] = "newton",
     max_iter: int = 1000,
     overwrite: bool = False,
     verbose: bool | int = False,

@@ -1,7 +1,7 @@
 """Models whose clusters are given by centres: parameters, starts, prediction, sums over rows."""
 
 import numbers
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 from scipy import sparse as sp
@@ -27,7 +27,7 @@ from mlcore.estimator.model import Clusterer, Model, Transformer, warn
 from mlcore.row_sums import RowSums
 from mlcore.runtime.memory import require_memory
 
-_INITS = "k-means++", "random"
+Init = Literal["k-means++", "random"]
 
 
 class Settings(NamedTuple):
@@ -95,7 +95,7 @@ class CenterModel(Transformer, Clusterer, Model):
             as_real(self.tol, "tol", owner=owner, at_least=0),
         )
         if isinstance(self.init, str):
-            as_choice(self.init, "init", _INITS, owner=owner)
+            as_choice(self.init, "init", get_args(Init), owner=owner)
         elif self.init is None or isinstance(self.init, numbers.Number):
             raise TypeError(
                 f"{owner}: init={self.init!r} is of type {type(self.init).__name__}, but must be "

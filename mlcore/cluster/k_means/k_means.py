@@ -1,13 +1,14 @@
 """k-means clustering by Lloyd's algorithm; bounds skip distances, not steps."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 
+from mlcore.checks.arrays import Numbers
 from mlcore.checks.stored import stored
 from mlcore.cluster.k_means.assignment import assignment_of
-from mlcore.cluster.k_means.center_model import CentroidModel, Statistics
+from mlcore.cluster.k_means.center_model import CentroidModel, Init, Statistics
 from mlcore.cluster.k_means.evidence import (
     EPS,
     left_by_rounding,
@@ -129,8 +130,8 @@ class KMeans(CentroidModel):
         self,
         n_clusters: int = 8,
         *,
-        init: Any = "k-means++",
-        n_init: int | str = "auto",
+        init: Init | Numbers | Callable[..., Any] = "k-means++",
+        n_init: int | Literal["auto"] = "auto",
         max_iter: int = 300,
         tol: float = 1e-4,
         verbose: bool | int = False,

@@ -1,13 +1,14 @@
 """k-medians clustering: least sum of absolute differences, which outliers hardly change."""
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
 from mlcore._ext.cluster.k_means import k_medians as _ext
-from mlcore.cluster.k_means.center_model import CenterModel
+from mlcore.checks.arrays import Numbers
+from mlcore.cluster.k_means.center_model import CenterModel, Init
 from mlcore.cluster.k_means.evidence import warn_of_rise
 from mlcore.cluster.k_means.row_sampler import RowSampler, random_rows
 from mlcore.estimator.model import warn
@@ -79,8 +80,8 @@ class KMedians(CenterModel):
         self,
         n_clusters: int = 8,
         *,
-        init: Any = "k-means++",
-        n_init: int | str = "auto",
+        init: Init | Numbers | Callable[..., Any] = "k-means++",
+        n_init: int | Literal["auto"] = "auto",
         max_iter: int = 300,
         tol: float = 1e-4,
         verbose: bool | int = False,

@@ -1,15 +1,16 @@
 """k-means on batches of samples, for data too large for repeated passes."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse as sp
 
 from mlcore.checks import as_integer
+from mlcore.checks.arrays import Numbers
 from mlcore.checks.stored import stored
 from mlcore.cluster.k_means.assignment import assignment_of
-from mlcore.cluster.k_means.center_model import CentroidModel, Statistics
+from mlcore.cluster.k_means.center_model import CentroidModel, Init, Statistics
 from mlcore.cluster.k_means.evidence import left_by_rounding, warn_of_rounding
 from mlcore.cluster.k_means.k_means import variance_of
 from mlcore.cluster.k_means.lloyd import Clustering, objective, squared_moves
@@ -125,8 +126,8 @@ class MiniBatchKMeans(BeginsWithFirstRows, CentroidModel):
         self,
         n_clusters: int = 8,
         *,
-        init: Any = "k-means++",
-        n_init: int | str = "auto",
+        init: Init | Numbers | Callable[..., Any] = "k-means++",
+        n_init: int | Literal["auto"] = "auto",
         max_iter: int = 100,
         batch_size: int = 1024,
         tol: float = 0.0,

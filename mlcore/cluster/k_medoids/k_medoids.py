@@ -2,7 +2,7 @@
 
 import numbers
 from collections.abc import Callable
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from mlcore.checks import (
     as_weights,
     require_enough,
 )
-from mlcore.checks.arrays import real_array
+from mlcore.checks.arrays import Numbers, real_array
 from mlcore.cluster.k_means.evidence import warn_of_rise
 from mlcore.cluster.k_means.row_sampler import RowSampler, random_rows
 from mlcore.cluster.k_medoids.dissimilarities import (
@@ -29,12 +29,13 @@ from mlcore.cluster.k_medoids.fasterpam import (
     plus_plus,
     swap_medoids,
 )
+from mlcore.cluster.metrics import Metric
 from mlcore.estimator import progress
 from mlcore.estimator.model import Clusterer, Model, Transformer, warn
 from mlcore.estimator.progress import Progress
 from mlcore.runtime.memory import require_memory
 
-_INITS = "k-medoids++", "random", "build"
+_Init = Literal["k-medoids++", "random", "build"]
 _HIDDEN = 0.01  # share by which the objective of the search may differ from the true one unreported
 
 
@@ -164,9 +165,9 @@ class KMedoids(Transformer, Clusterer, Model):
         self,
         n_clusters: int = 8,
         *,
-        metric: str | Callable[..., float] = "euclidean",
-        power: int = 1,
-        init: Any = "k-medoids++",
+        metric: Metric | Callable[..., float] = "euclidean",
+        power: Literal[1, 2] = 1,
+        init: _Init | Numbers = "k-medoids++",
         max_iter: int = 100,
         tol: float = 0.0,
         verbose: bool | int = False,
@@ -336,7 +337,7 @@ class KMedoids(Transformer, Clusterer, Model):
         as_integer(self.n_clusters, "n_clusters", owner=owner, at_least=1)
         as_choice(self.power, "power", (1, 2), owner=owner)
         if isinstance(self.init, str):
-            as_choice(self.init, "init", _INITS, owner=owner)
+            as_choice(self.init, "init", get_args(_Init), owner=owner)
         elif self.init is None or isinstance(self.init, numbers.Number):
             raise TypeError(
                 f"{owner}: init={self.init!r} is of type {type(self.init).__name__}, but must be "

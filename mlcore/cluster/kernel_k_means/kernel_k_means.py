@@ -2,7 +2,7 @@
 
 import numbers
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 from scipy import sparse
@@ -16,7 +16,7 @@ from mlcore.checks import (
     require_enough,
     scaled_weights,
 )
-from mlcore.checks.arrays import real_array
+from mlcore.checks.arrays import Numbers, real_array
 from mlcore.cluster.k_means.origin_and_unit import far_origin
 from mlcore.cluster.kernel_k_means.initial_labels import KernelStarts
 from mlcore.cluster.kernel_k_means.kernel_assignment import (
@@ -33,10 +33,10 @@ from mlcore.kernels.expansion import Expansion
 from mlcore.kernels.gram_rows import GramRows
 from mlcore.kernels.kernel import copied, of_numbers, precision
 from mlcore.kernels.kernel_model import KernelModel
-from mlcore.kernels.vector_kernels import as_kernel, resolve_gamma
+from mlcore.kernels.vector_kernels import GammaRule, KernelName, as_kernel, resolve_gamma
 from mlcore.runtime.memory import require_memory
 
-_INITS = "k-means++", "random"
+_Init = Literal["k-means++", "random"]
 _FAR = 4.0  # times the variance: squared mean from which samples are centred, which costs little
 
 
@@ -183,12 +183,12 @@ class KernelKMeans(Clusterer, KernelModel):
         self,
         n_clusters: int = 8,
         *,
-        kernel: str | Callable[..., Any] = "rbf",
+        kernel: KernelName | Callable[..., Any] = "rbf",
         degree: int = 3,
-        gamma: str | float = "scale",
+        gamma: float | GammaRule = "scale",
         coef0: float = 0.0,
-        init: Any = "k-means++",
-        n_init: int | str = "auto",
+        init: _Init | Numbers = "k-means++",
+        n_init: int | Literal["auto"] = "auto",
         max_iter: int = 300,
         tol: float = 1e-6,
         cache_size: float = 1000,
@@ -320,7 +320,7 @@ class KernelKMeans(Clusterer, KernelModel):
         tol = as_real(self.tol, "tol", owner=owner, at_least=0)
         as_real(self.cache_size, "cache_size", owner=owner, above=0)
         if isinstance(self.init, str):
-            as_choice(self.init, "init", _INITS, owner=owner)
+            as_choice(self.init, "init", get_args(_Init), owner=owner)
         else:
             self._given_labels(None)
         if isinstance(self.n_init, str):

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 
@@ -21,12 +21,12 @@ from mlcore.cluster.linkage.lance_williams import (
 from mlcore.cluster.linkage.radix_sort import stable_order
 from mlcore.cluster.linkage.reciprocal_neighbors import PointClusters
 from mlcore.cluster.linkage.spanning_tree import spanning_tree
-from mlcore.cluster.metrics import as_metric
+from mlcore.cluster.metrics import Metric, as_metric
 from mlcore.estimator import progress
 from mlcore.estimator.model import Clusterer, Model
 from mlcore.estimator.progress import Progress
 
-_LINKAGES = ("single", "complete", "average", "weighted", "ward", "centroid", "median")
+_Linkage = Literal["single", "complete", "average", "weighted", "ward", "centroid", "median"]
 _WHOLE = 5792  # samples of which all distances are formed at once, 256 MB
 _FEWEST, _MOST = 2048, 8192  # clusters whose distances are formed when there are more samples
 _LAST = 512  # clusters: of fewer, a matrix is quicker than searches among their points
@@ -175,8 +175,8 @@ class AgglomerativeClustering(Clusterer, Model):
         self,
         n_clusters: int | None = 2,
         *,
-        metric: str | Callable[..., float] = "euclidean",
-        linkage: str = "ward",
+        metric: Metric | Callable[..., float] = "euclidean",
+        linkage: _Linkage = "ward",
         connectivity: Any = None,
         compute_distances: bool = True,
         distance_threshold: float | None = None,
@@ -291,7 +291,7 @@ class AgglomerativeClustering(Clusterer, Model):
     def _settings(self):
         # Check each parameter for itself, and metric with linkage.
         owner = type(self).__name__
-        as_choice(self.linkage, "linkage", _LINKAGES, owner=owner)
+        as_choice(self.linkage, "linkage", get_args(_Linkage), owner=owner)
         shown = as_bool(self.compute_distances, "compute_distances", owner=owner)
         metric = as_metric(self.metric, owner)
         if self.linkage in SQUARED and metric not in ("euclidean", "precomputed"):

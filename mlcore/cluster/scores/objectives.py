@@ -1,7 +1,7 @@
 """Costs of a partition under the objectives of clustering, and the agreement of two partitions."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from scipy import sparse as sp
@@ -14,6 +14,7 @@ from mlcore.cluster.cuts.cuts import (
     ratio_cut_value,
 )
 from mlcore.cluster.cuts.edge_sums import as_graph, edge_sums
+from mlcore.cluster.metrics import PlainMetric
 from mlcore.cluster.partition import as_partition
 from mlcore.cluster.scores.distance_sums import by_cluster, check_distances, distance_sums
 
@@ -24,23 +25,18 @@ _CUTS = {
     "normalized_association": normalized_association,
 }
 _OWNER = "clustering_cost"
-OBJECTIVES = (
-    "kmeans",
-    "kmedoids",
-    "kmedian",
-    "sum_of_distances",
-    "kernel_kmeans",
-    "trace",
-    *_CUTS,
-)
+_Objective = Literal[
+    "kmeans", "kmedoids", "kmedian", "sum_of_distances", "kernel_kmeans", "trace",
+    "cut", "ratio_cut", "normalized_cut", "normalized_association",
+]  # fmt: skip
 
 
 def clustering_cost(
     X: Any,
     labels: Any,
-    objective: str = "kmeans",
+    objective: _Objective = "kmeans",
     *,
-    metric: str | Callable = "euclidean",
+    metric: PlainMetric | Callable[..., float] = "euclidean",
     sample_weight: Any = None,
 ) -> float:
     r"""Return the cost of any partition under one of the objectives of clustering.
@@ -108,7 +104,7 @@ def clustering_cost(
     >>> clustering_cost(X, labels), clustering_cost(X, labels, "kmedian")
     (0.5, 1.0)
     """
-    as_choice(objective, "objective", OBJECTIVES, owner=_OWNER)
+    as_choice(objective, "objective", get_args(_Objective), owner=_OWNER)
     if objective in _CUTS:
         return _CUTS[objective](X, labels, sample_weight=sample_weight)
     if objective in ("kernel_kmeans", "trace"):

@@ -5,11 +5,14 @@ from typing import Any
 
 import numpy as np
 
+from mlcore.cluster.metrics import PlainMetric
 from mlcore.cluster.partition import as_partition
 from mlcore.cluster.scores.distance_sums import by_cluster, check_distances, distance_sums
 
 
-def silhouette_samples(X: Any, labels: Any, *, metric: str | Callable = "euclidean") -> np.ndarray:
+def silhouette_samples(
+    X: Any, labels: Any, *, metric: PlainMetric | Callable[..., float] = "euclidean"
+) -> np.ndarray:
     r"""Return the silhouette of each sample, which says how well it fits its cluster.
 
     .. math:: s_i = \frac{b_i - a_i}{\max(a_i, b_i)}
@@ -77,7 +80,9 @@ def silhouette_samples(X: Any, labels: Any, *, metric: str | Callable = "euclide
     return silhouettes
 
 
-def silhouette_score(X: Any, labels: Any, *, metric: str | Callable = "euclidean") -> float:
+def silhouette_score(
+    X: Any, labels: Any, *, metric: PlainMetric | Callable[..., float] = "euclidean"
+) -> float:
     """Return the mean of the silhouettes: high for compact and well separated clusters.
 
     Parameters

@@ -1,7 +1,7 @@
 """Affinities between samples, and the four normalisations of spectral clustering."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from scipy import sparse as sp
@@ -16,13 +16,15 @@ from mlcore.cluster.k_medoids.dissimilarities import given_distances
 from mlcore.cluster.spectral.neighbors import nearest_neighbors
 from mlcore.estimator.progress import Progress
 from mlcore.kernels.gram import gram_matrix
-from mlcore.kernels.vector_kernels import KERNELS, resolve_gamma
+from mlcore.kernels.vector_kernels import KERNELS, GammaRule, VectorKernelName, resolve_gamma
 from mlcore.runtime.memory import require_memory
 from mlcore.runtime.scratch import scratch_array
 from mlcore.runtime.threads import single_threaded_blas
 
-KINDS = ("rbf", "nearest_neighbors", "mutual_nearest_neighbors")
-METHODS = ("ratio_cut", "normalized_cut", "doubly_stochastic", "frobenius")
+_Neighbors = Literal["nearest_neighbors", "mutual_nearest_neighbors"]
+KINDS = ("rbf", *get_args(_Neighbors))
+Normalization = Literal["ratio_cut", "normalized_cut", "doubly_stochastic", "frobenius"]
+METHODS = get_args(Normalization)
 _FEW_FEATURES = 16  # up to which squared distances come from differences: nothing cancels
 _BLOCK = 1_000_000  # values worked on together
 _TOLERANCES = {"doubly_stochastic": 1e-12, "frobenius": 1e-10}
@@ -31,8 +33,8 @@ _TOLERANCES = {"doubly_stochastic": 1e-12, "frobenius": 1e-10}
 def affinity(
     X: Any,
     *,
-    kind: str | Callable = "rbf",
-    gamma: float | str | None = None,
+    kind: VectorKernelName | _Neighbors | Callable[..., Any] = "rbf",
+    gamma: float | GammaRule | None = None,
     n_neighbors: int = 10,
     self_tuning: bool = False,
 ) -> Any:
@@ -108,7 +110,7 @@ def affinity(
 
 def normalize_affinity(
     K: Any,
-    method: str = "doubly_stochastic",
+    method: Normalization = "doubly_stochastic",
     *,
     tol: float | None = None,
     max_iter: int = 1000,

@@ -1,6 +1,6 @@
 """Base of the models that cluster by affinities: their graph and its normalisation."""
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 from scipy import sparse as sp
@@ -9,14 +9,14 @@ from scipy.sparse.csgraph import connected_components
 from mlcore.checks import as_choice, as_integer, as_random_state, as_real
 from mlcore.checks.errors import warn
 from mlcore.cluster.doubly_stochastic.symmetric_matrix import as_symmetric
-from mlcore.cluster.spectral.affinity import normalize_affinity, shared_neighbors
+from mlcore.cluster.spectral.affinity import METHODS, normalize_affinity, shared_neighbors
 from mlcore.estimator.model import Clusterer, Model
 from mlcore.kernels.gram import gram_matrix
-from mlcore.kernels.vector_kernels import resolve_gamma
+from mlcore.kernels.vector_kernels import GammaRule, resolve_gamma
 from mlcore.numerics.eigen import Scaled, times
 
-AFFINITIES = "rbf", "nearest_neighbors", "precomputed"
-NORMALIZATIONS = "normalized_cut", "ratio_cut", "doubly_stochastic", "frobenius"
+Affinity = Literal["rbf", "nearest_neighbors", "precomputed"]
+AFFINITIES = get_args(Affinity)
 
 
 class Graph(NamedTuple):
@@ -127,9 +127,9 @@ class AffinityClusterer(Clusterer, Model):
         if not isinstance(self.gamma, str):
             as_real(self.gamma, "gamma", owner=owner, at_least=0.0)
         else:
-            as_choice(self.gamma, "gamma", ("scale", "auto"), owner=owner)
+            as_choice(self.gamma, "gamma", get_args(GammaRule), owner=owner)
         as_integer(self.n_neighbors, "n_neighbors", owner=owner, at_least=1)
-        as_choice(self.normalization, "normalization", NORMALIZATIONS, owner=owner)
+        as_choice(self.normalization, "normalization", METHODS, owner=owner)
         return Settings(
             k,
             as_integer(self.n_init, "n_init", owner=owner, at_least=1),

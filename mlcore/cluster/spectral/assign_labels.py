@@ -1,5 +1,7 @@
 """Labels of samples from leading eigenvectors."""
 
+from typing import Literal, get_args
+
 import numpy as np
 from scipy import linalg
 from scipy import sparse as sp
@@ -7,7 +9,8 @@ from scipy import sparse as sp
 from mlcore.cluster.k_means.k_means import KMeans
 from mlcore.runtime.threads import single_threaded_blas
 
-ASSIGNMENTS = "refined", "kmeans", "discretize", "cluster_qr"
+Assignment = Literal["refined", "kmeans", "discretize", "cluster_qr"]
+ASSIGNMENTS = get_args(Assignment)
 SQUARE = ASSIGNMENTS[2:]  # these need as many vectors as clusters
 _ROTATIONS = 100  # at most
 

@@ -9,12 +9,14 @@ from scipy import sparse as sp
 from mlcore._ext.cluster import probabilistic as _ext
 from mlcore.checks import require_enough
 from mlcore.cluster.k_means.evidence import warn_of_rise
-from mlcore.cluster.spectral.affinity_graph import AffinityClusterer
+from mlcore.cluster.spectral.affinity import Normalization
+from mlcore.cluster.spectral.affinity_graph import Affinity, AffinityClusterer
 from mlcore.cluster.spectral.assign_labels import assigned, unit_rows
 from mlcore.cluster.spectral.spectral import relaxed
 from mlcore.estimator import progress
 from mlcore.estimator.model import warn
 from mlcore.estimator.progress import Progress
+from mlcore.kernels.vector_kernels import GammaRule
 from mlcore.runtime.threads import effective_threads, items_per_call, single_threaded_blas
 
 _WIDTH = 8  # columns of G are padded to a multiple
@@ -116,10 +118,10 @@ class ProbabilisticClustering(AffinityClusterer):
         self,
         n_clusters: int = 8,
         *,
-        affinity: str = "rbf",
-        gamma: float | str = "scale",
+        affinity: Affinity = "rbf",
+        gamma: float | GammaRule = "scale",
         n_neighbors: int = 10,
-        normalization: str = "doubly_stochastic",
+        normalization: Normalization = "doubly_stochastic",
         n_init: int = 1,
         tol: float = 1e-4,
         max_iter: int = 1000,

@@ -1,21 +1,29 @@
 """Spectral clustering: the relaxed cuts of a graph of affinities."""
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
 from mlcore.checks import as_choice, as_integer, as_real, require_enough
 from mlcore.cluster.doubly_stochastic.symmetric_matrix import as_symmetric
-from mlcore.cluster.spectral.affinity import of_pairs, shared_nearest
-from mlcore.cluster.spectral.affinity_graph import AFFINITIES, AffinityClusterer
-from mlcore.cluster.spectral.assign_labels import ASSIGNMENTS, SQUARE, assigned, embedded
+from mlcore.cluster.spectral.affinity import Normalization, of_pairs, shared_nearest
+from mlcore.cluster.spectral.affinity_graph import AFFINITIES, Affinity, AffinityClusterer
+from mlcore.cluster.spectral.assign_labels import (
+    ASSIGNMENTS,
+    SQUARE,
+    Assignment,
+    assigned,
+    embedded,
+)
 from mlcore.estimator import progress
 from mlcore.estimator.model import warn
 from mlcore.estimator.progress import Progress
 from mlcore.kernels.gram import gram_matrix
-from mlcore.kernels.vector_kernels import KERNELS, resolve_gamma
+from mlcore.kernels.vector_kernels import KERNELS, GammaRule, VectorKernelName, resolve_gamma
 from mlcore.numerics.eigen import Eigenpairs, block_size, by_lapack, leading_eigenpairs
+
+_Affinity = Affinity | VectorKernelName | Literal["precomputed_nearest_neighbors"]
 
 
 class SpectralClustering(AffinityClusterer):
@@ -185,16 +193,16 @@ class SpectralClustering(AffinityClusterer):
         self,
         n_clusters: int = 8,
         *,
-        affinity: str | Callable[..., float] = "rbf",
-        gamma: float | str = "scale",
+        affinity: _Affinity | Callable[..., float] = "rbf",
+        gamma: float | GammaRule = "scale",
         n_neighbors: int = 10,
         degree: int = 3,
         coef0: float = 1.0,
         kernel_params: dict[str, Any] | None = None,
-        normalization: str = "normalized_cut",
+        normalization: Normalization = "normalized_cut",
         n_components: int | None = None,
-        eigen_solver: str | None = None,
-        assign_labels: str = "refined",
+        eigen_solver: Literal["arpack", "lobpcg"] | None = None,
+        assign_labels: Assignment = "refined",
         n_init: int = 10,
         tol: float = 1e-6,
         max_iter: int = 1000,

@@ -1,6 +1,6 @@
 """Canonical correlation analysis."""
 
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -551,7 +551,7 @@ class CCA(OnePass, Transformer, Regressor, Model):
         x = projected(X, self.x_mean_, self.x_rotations_)
         return column_correlations(x, projected(Y, self.y_mean_, self.y_rotations_))
 
-    def predict(self, X: Any, method: str = "regression") -> np.ndarray:
+    def predict(self, X: Any, method: Literal["regression", "equate"] = "regression") -> np.ndarray:
         """Return predictions of Y for rows of X.
 
         Parameters

@@ -1,6 +1,6 @@
 """Canonical correlation analysis in the feature spaces of two kernels."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -27,10 +27,13 @@ from mlcore.kernels.kernel_model import (
     kept_samples,
     kernel_samples,
 )
-from mlcore.kernels.vector_kernels import as_kernel
+from mlcore.kernels.vector_kernels import GammaRule, KernelName, as_kernel
 from mlcore.numerics.eigen.lapack import stoppable
 from mlcore.runtime.memory import require_memory
 from mlcore.runtime.threads import single_threaded_blas
+
+_Kernel = KernelName | Callable[..., Any] | Kernel
+_Gamma = float | GammaRule | None
 
 
 class _Settings(NamedTuple):
@@ -38,7 +41,7 @@ class _Settings(NamedTuple):
 
     k: int
     kernels: list[Kernel]
-    gammas: list[str | float]
+    gammas: list[GammaRule | float]
     alphas: list[float]
 
 
@@ -178,8 +181,8 @@ class KernelCCA(Transformer, KernelModel):
         self,
         n_components: int = 2,
         *,
-        kernel: str | Callable[..., Any] | Kernel | tuple[Any, Any] = "linear",
-        gamma: float | str | None | tuple[Any, Any] = None,
+        kernel: _Kernel | Sequence[_Kernel] = "linear",
+        gamma: _Gamma | Sequence[_Gamma] = None,
         degree: int | tuple[int, int] = 3,
         coef0: float | tuple[float, float] = 1,
         alpha: float | tuple[float, float] = 1.0,

@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -20,12 +20,13 @@ from mlcore.decomposition.kernel_pca.nystroem_pca import NystroemPCA
 from mlcore.estimator import progress
 from mlcore.estimator.progress import Progress
 from mlcore.kernels.kernel import Kernel, differences, precision
+from mlcore.kernels.vector_kernels import GammaRule, KernelName
 from mlcore.numerics.eigen import Eigenpairs, by_lapack, leading_eigenpairs
 from mlcore.runtime.memory import require_memory
 from mlcore.runtime.threads import single_threaded_blas
 
 _SINGLE = 2e-7  # tolerance down to which a search in float32 helps
-_SOLVERS = ("auto", "dense", "arpack", "randomized")
+_Solver = Literal["auto", "dense", "arpack", "randomized"]
 
 
 class KernelPCA(KernelProjection):
@@ -169,13 +170,13 @@ class KernelPCA(KernelProjection):
         self,
         n_components: int | None = None,
         *,
-        kernel: str | Callable[..., Any] | Kernel = "linear",
-        gamma: float | str | None = None,
+        kernel: KernelName | Callable[..., Any] | Kernel = "linear",
+        gamma: float | GammaRule | None = None,
         degree: int = 3,
         coef0: float = 1,
         alpha: float = 1.0,
         fit_inverse_transform: bool = False,
-        eigen_solver: str = "auto",
+        eigen_solver: _Solver = "auto",
         remove_zero_eig: bool = False,
         tol: float = 1e-6,
         max_iter: int = 1000,
@@ -219,7 +220,7 @@ class KernelPCA(KernelProjection):
 
     def _settings(self):
         owner = type(self).__name__
-        as_choice(self.eigen_solver, "eigen_solver", _SOLVERS, owner=owner)
+        as_choice(self.eigen_solver, "eigen_solver", get_args(_Solver), owner=owner)
         if self.verbose is not False or self.callback is not None:
             Progress(self.verbose, self.callback, owner)  # which checks them
         return super()._settings()
@@ -256,12 +257,12 @@ class KernelPCA(KernelProjection):
         return state, None
 
 
-def uses_lapack(n: int, k: int, solver: str) -> bool:
+def uses_lapack(n: int, k: int, solver: _Solver) -> bool:
     """Return True if the whole matrix is decomposed, False if block Lanczos searches."""
     return solver == "dense" or by_lapack(n, k)
 
 
-def bytes_per_value(n: int, k: int, solver: str) -> int:
+def bytes_per_value(n: int, k: int, solver: _Solver) -> int:
     """Return how many bytes a fit takes for each of the n² values of the matrix, its own 8 too."""
     return 34 + 16 * k // n if uses_lapack(n, k, solver) else 16
 
@@ -269,7 +270,7 @@ def bytes_per_value(n: int, k: int, solver: str) -> int:
 def eigenpairs(
     S: CenteredGram,
     k: int,
-    solver: str,
+    solver: _Solver,
     rng: np.random.Generator,
     tol: float,
     max_iter: int,
@@ -311,7 +312,7 @@ def warn_if_indefinite(
 
 @single_threaded_blas()
 def components(
-    pairs: Eigenpairs, S: CenteredGram, positive: bool, solver: str, power: int, definite: bool
+    pairs: Eigenpairs, S: CenteredGram, positive: bool, solver: _Solver, power: int, definite: bool
 ) -> dict[str, Any]:
     """Return the attributes of the components and their evidence.
 

@@ -32,7 +32,7 @@ from mlcore.kernels.kernel import (
     precision,
 )
 from mlcore.kernels.kernel_model import KernelModel, kept_samples
-from mlcore.kernels.vector_kernels import resolve_gamma
+from mlcore.kernels.vector_kernels import GammaRule, KernelName, resolve_gamma
 from mlcore.runtime.threads import single_threaded_blas
 
 
@@ -54,7 +54,7 @@ class Settings(NamedTuple):
     k: int | None  # components; None for all
     positive: bool  # leave out components of eigenvalue 0
     kernel: Kernel  # its gamma is not resolved
-    gamma: str | float
+    gamma: GammaRule | float
     alpha: float | None  # penalty of the way back; None if it is not wanted
 
 
@@ -76,8 +76,8 @@ class KernelProjection(Transformer, KernelModel):
     }
 
     n_components: int | None
-    kernel: str | Callable[..., Any] | Kernel
-    gamma: float | str | None
+    kernel: KernelName | Callable[..., Any] | Kernel
+    gamma: float | GammaRule | None
     alpha: float
     fit_inverse_transform: bool
     remove_zero_eig: bool

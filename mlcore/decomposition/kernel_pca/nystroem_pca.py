@@ -18,6 +18,7 @@ from mlcore.decomposition.kernel_pca.kernel_projection import (
 from mlcore.kernels.kernel import Kernel, differences
 from mlcore.kernels.kernel_model import kept_samples
 from mlcore.kernels.span import Span, span_of
+from mlcore.kernels.vector_kernels import GammaRule, KernelName
 from mlcore.numerics.eigen import largest_by_lapack
 from mlcore.numerics.scatter import scatter_of
 from mlcore.runtime.memory import require_memory
@@ -159,8 +160,8 @@ class NystroemPCA(KernelProjection):
         self,
         n_components: int | None = None,
         *,
-        kernel: str | Callable[..., Any] | Kernel = "linear",
-        gamma: float | str | None = None,
+        kernel: KernelName | Callable[..., Any] | Kernel = "linear",
+        gamma: float | GammaRule | None = None,
         degree: int = 3,
         coef0: float = 1,
         alpha: float = 1.0,

@@ -1,13 +1,14 @@
 """Ridge functions of one Gram matrix for several alphas, and criteria that choose among them."""
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
 from mlcore.estimator.printed import fields_as_table
 from mlcore.kernel_ridge.linear_system.system import RidgeSystem
 
-CRITERIA = ("loo", "gcv", "likelihood")
+Criterion = Literal["loo", "gcv", "likelihood"]
+CRITERIA = get_args(Criterion)
 
 
 class RidgePath(NamedTuple):

@@ -1,7 +1,8 @@
 """Fisher vectors: gradients of the log-density of a mixture by its parameters, of rows or sets."""
 
 import copy
-from typing import Any, NamedTuple, Self
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 from scipy import sparse as sp
@@ -17,7 +18,8 @@ from mlcore.runtime.memory import require_memory
 from mlcore.runtime.scratch import scratch_array
 from mlcore.runtime.threads import effective_threads, items_per_call, single_threaded_blas
 
-_PARTS = ("weights", "means", "scales")
+_Part = Literal["weights", "means", "scales"]
+_PARTS = get_args(_Part)
 _BLOCK = 1 << 20  # values of the rows and responsibilities of a block
 
 
@@ -104,10 +106,10 @@ class FisherVectors(Transformer, Model):
         self,
         mixture: Any,
         *,
-        parameters: Any = "all",
-        information: str = "closed",
+        parameters: Literal["all"] | _Part | Sequence[_Part] = "all",
+        information: Literal["closed", "empirical"] = "closed",
         power: float = 1.0,
-        norm: str | None = "l2",
+        norm: Literal["l2"] | None = "l2",
     ) -> None:
         self.mixture = mixture
         self.parameters = parameters

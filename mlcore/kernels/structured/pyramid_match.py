@@ -1,7 +1,7 @@
 """Pyramid match: compares sets of vectors by the points that share cubes of growing size."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from scipy import sparse as sp
@@ -91,7 +91,7 @@ class PyramidMatch(EncodedKernel):
     def __init__(
         self,
         *,
-        side: float | str = "auto",
+        side: float | Literal["auto"] = "auto",
         levels: int | None = None,
         shift: float = 0.0,
         normalize: bool = True,

@@ -1,6 +1,6 @@
 """Kernels on strings: what two strings have in common."""
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, get_args
 
 from scipy import sparse as sp
 
@@ -11,7 +11,7 @@ from mlcore.kernels.structured.spectrum import SpectrumKernel
 from mlcore.kernels.structured.strings import KernelOfStrings, Strings, as_strings
 from mlcore.kernels.structured.substrings import SubstringKernel
 
-_KINDS = ("spectrum", "substrings", "gapped")
+_Kind = Literal["spectrum", "substrings", "gapped"]
 _MOST = 50  # symbols of a subsequence
 
 
@@ -87,7 +87,7 @@ class StringKernel(EncodedKernel):
 
     def __init__(
         self,
-        kind: str = "spectrum",
+        kind: _Kind = "spectrum",
         *,
         length: int = 3,
         min_length: int = 1,
@@ -151,7 +151,7 @@ class StringKernel(EncodedKernel):
 
     def _settings(self) -> KernelOfStrings:
         owner = type(self).__name__
-        kind = as_choice(self.kind, "kind", _KINDS, owner=owner)
+        kind = as_choice(self.kind, "kind", get_args(_Kind), owner=owner)
         most = _MOST if kind == "gapped" else 2**31 - 1
         length = as_integer(self.length, "length", owner=owner, at_least=1, at_most=most)
         least = as_integer(self.min_length, "min_length", owner=owner, at_least=1)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse as sp
@@ -108,7 +108,11 @@ class TfidfTransformer(OnePass, FeaturewiseTransformer, Model):
     }
 
     def __init__(
-        self, *, norm: str | None = "l2", idf: str | None = "smooth", sublinear: bool = False
+        self,
+        *,
+        norm: Literal["l2", "l1"] | None = "l2",
+        idf: Literal["smooth", "plain", "textbook"] | None = "smooth",
+        sublinear: bool = False,
     ) -> None:
         self.norm = norm
         self.idf = idf

@@ -2,7 +2,7 @@
 
 import copy
 import math
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 from scipy import sparse as sp
@@ -29,8 +29,8 @@ from mlcore.linear_model.logistic.steps.from_sums import Line, Run, next_step
 from mlcore.numerics.log_softmax import log_softmax
 from mlcore.row_sums import RowSums
 
-_SOLVERS = ("auto", "newton", "lbfgs", "gradient")
-_PEERS = ("newton-cg", "newton-cholesky", "liblinear", "sag", "saga")  # scikit-learn's names
+_Solver = Literal["auto", "newton", "lbfgs", "gradient"]
+_Peer = Literal["newton-cg", "newton-cholesky", "liblinear", "sag", "saga"]  # scikit-learn's names
 _WORDS = {
     "liblinear": "Liblinear failed to converge, increase the number of iterations",
     "newton-cholesky": "Newton solver did not converge after {} iterations",
@@ -225,10 +225,10 @@ class LogisticRegression(RowSums, Classifier, Model):
         C: float = 1.0,
         l1_ratio: float = 0.0,
         fit_intercept: bool = True,
-        solver: str = "auto",
+        solver: _Solver | _Peer = "auto",
         tol: float = 1e-4,
         max_iter: int = 200,
-        class_weight: dict | str | None = None,
+        class_weight: dict | Literal["balanced"] | None = None,
         warm_start: bool = False,
         verbose: bool | int = False,
         callback: Any = None,
@@ -389,7 +389,9 @@ class LogisticRegression(RowSums, Classifier, Model):
         owner = type(self).__name__
         C = as_real(self.C, "C", owner=owner, above=0, allow_inf=True)
         Progress(self.verbose, self.callback, owner)
-        solver = as_choice(self.solver, "solver", (*_SOLVERS, *_PEERS), owner=owner)
+        solver = as_choice(
+            self.solver, "solver", (*get_args(_Solver), *get_args(_Peer)), owner=owner
+        )
         as_bool(self.warm_start, "warm_start", owner=owner)
         l1_ratio = as_real(self.l1_ratio, "l1_ratio", owner=owner, at_least=0, at_most=1)
         if l1_ratio > 0 and solver in ("lbfgs", "gradient"):
@@ -401,7 +403,7 @@ class LogisticRegression(RowSums, Classifier, Model):
             C=C,
             l1_ratio=l1_ratio if C < math.inf else 0.0,
             fit_intercept=as_bool(self.fit_intercept, "fit_intercept", owner=owner),
-            solver="auto" if solver in _PEERS else solver,
+            solver="auto" if solver in get_args(_Peer) else solver,
             tol=as_real(self.tol, "tol", owner=owner, above=0),
             max_iter=as_integer(self.max_iter, "max_iter", owner=owner, at_least=0),
             verbose=self.verbose,

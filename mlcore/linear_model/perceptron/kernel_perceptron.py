@@ -1,6 +1,7 @@
 """Kernel perceptron: a function that is a sum over the samples on which it erred."""
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from mlcore.kernels.expansion import Expansion, kept_expansion
 from mlcore.kernels.gram_rows import GramRows, padded
 from mlcore.kernels.kernel import Kernel, as_double, of_numbers, precision
 from mlcore.kernels.kernel_model import KernelModel
-from mlcore.kernels.vector_kernels import resolve_gamma
+from mlcore.kernels.vector_kernels import GammaRule, KernelName, resolve_gamma
 from mlcore.linear_model.perceptron.classifier import PerceptronClassifier, Settings
 from mlcore.linear_model.perceptron.mistakes import signed_margins
 from mlcore.runtime.memory import require_memory
@@ -119,8 +120,8 @@ class KernelPerceptron(PerceptronClassifier, KernelModel):
     def __init__(
         self,
         *,
-        kernel: Any = "rbf",
-        gamma: float | str = "scale",
+        kernel: KernelName | Callable[..., Any] = "rbf",
+        gamma: float | GammaRule = "scale",
         degree: int = 3,
         coef0: float = 0.0,
         max_iter: int = 100,

@@ -7,6 +7,7 @@ import numpy as np
 from scipy import sparse as sp
 
 from mlcore.checks import as_real
+from mlcore.checks.missing import Missing
 from mlcore.estimator.model import warn
 from mlcore.kernels.structured.mixture_scores import ScoreTable, inverse_roots
 from mlcore.mixture.discrete.binomial_product import BinomialProduct, Failures, table_of_successes
@@ -114,7 +115,7 @@ class BernoulliMixture(DiscreteMixture):
         *,
         alpha: float = 0.01,
         binarize: float | None = 0.0,
-        missing: str = "error",
+        missing: Missing = "error",
         tol: float = 1e-4,
         max_iter: int = 200,
         n_init: int = 1,

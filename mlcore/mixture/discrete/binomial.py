@@ -7,6 +7,7 @@ import numpy as np
 
 from mlcore.checks import as_integer
 from mlcore.checks.arrays import real_array
+from mlcore.checks.missing import Missing
 from mlcore.mixture.discrete.binomial_product import BinomialProduct, Failures, table_of_successes
 from mlcore.mixture.discrete.discrete_mixture import DiscreteMixture
 
@@ -86,7 +87,7 @@ class BinomialMixture(DiscreteMixture):
         *,
         n_trials: Any = 1,
         alpha: float = 0.01,
-        missing: str = "error",
+        missing: Missing = "error",
         tol: float = 1e-4,
         max_iter: int = 200,
         n_init: int = 1,

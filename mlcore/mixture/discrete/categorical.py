@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse as sp
 
 from mlcore.checks.arrays import real_array, require_exact
+from mlcore.checks.missing import Missing
 from mlcore.estimator.model import warn
 from mlcore.mixture import start_values
 from mlcore.mixture.discrete.components import DiscreteComponents, Parameters, Rows, Statistics
@@ -102,7 +103,7 @@ class CategoricalMixture(DiscreteMixture):
         n_components: int = 2,
         *,
         alpha: float = 0.01,
-        missing: str = "error",
+        missing: Missing = "error",
         tol: float = 1e-4,
         max_iter: int = 200,
         n_init: int = 1,

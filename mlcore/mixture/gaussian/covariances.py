@@ -6,7 +6,7 @@ never decreases. A given number is added, as in scikit-learn.
 """
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy.linalg import lapack
@@ -644,6 +644,7 @@ def _filled(statistics, parameters):
     return (mass, first, wide) if filled.all() else (mass[filled], first[filled], wide[filled])
 
 
+CovarianceName = Literal["full", "tied", "diag", "spherical"]
 TYPES: dict[str, CovarianceType] = {
     family.name: family for family in (Full(), Tied(), Diagonal(), Spherical())
 }

@@ -6,13 +6,14 @@ from typing import Any, Self
 import numpy as np
 
 from mlcore.checks import as_random_state, as_real
+from mlcore.checks.missing import Missing
 from mlcore.kernels.structured.mixture_scores import ScoreTable
 from mlcore.mixture import start_values
 from mlcore.mixture.gaussian.components import GaussianComponents
-from mlcore.mixture.gaussian.covariances import as_covariance_type
+from mlcore.mixture.gaussian.covariances import CovarianceName, as_covariance_type
 from mlcore.mixture.gaussian.parameters import DataScale, Parameters, data_scale
 from mlcore.mixture.gaussian.spikes import Spikes, no_spikes
-from mlcore.mixture.mixture import Mixture
+from mlcore.mixture.mixture import InitParams, Mixture
 
 
 class GaussianMixture(Mixture):
@@ -133,7 +134,7 @@ class GaussianMixture(Mixture):
     covariances_: np.ndarray
     precisions_: np.ndarray
     precisions_cholesky_: np.ndarray
-    covariance_type_: str
+    covariance_type_: CovarianceName
     origin_: np.ndarray
     data_variances_: np.ndarray
     flat_directions_: np.ndarray
@@ -154,13 +155,13 @@ class GaussianMixture(Mixture):
         self,
         n_components: int = 1,
         *,
-        covariance_type: str = "full",
+        covariance_type: CovarianceName = "full",
         tol: float = 1e-3,
         reg_covar: float | None = None,
         max_iter: int = 100,
         n_init: int = 1,
-        init_params: str = "k-means++",
-        missing: str = "error",
+        init_params: InitParams = "k-means++",
+        missing: Missing = "error",
         weights_init: Any = None,
         means_init: Any = None,
         precisions_init: Any = None,
@@ -187,7 +188,7 @@ class GaussianMixture(Mixture):
 
     @classmethod
     def from_parameters(
-        cls, weights: Any, means: Any, covariances: Any, covariance_type: str = "full"
+        cls, weights: Any, means: Any, covariances: Any, covariance_type: CovarianceName = "full"
     ) -> Self:
         """Return a mixture of known parameters, ready to predict, sample or go on fitting.
 

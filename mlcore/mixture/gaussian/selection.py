@@ -1,17 +1,18 @@
 """Selection of the number of components and their covariance type, by an information criterion."""
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from mlcore.checks import as_choice
 from mlcore.estimator import tables
 from mlcore.estimator.model import warn
-from mlcore.mixture.gaussian.covariances import as_covariance_type
+from mlcore.mixture.gaussian.covariances import CovarianceName, as_covariance_type
 from mlcore.mixture.gaussian.gaussian_mixture import GaussianMixture
 
-_CRITERIA = ("aic", "bic", "icl")
+_Criterion = Literal["aic", "bic", "icl"]
+_CRITERIA = get_args(_Criterion)
 
 
 class MixtureSelection(NamedTuple):
@@ -69,8 +70,8 @@ def select_mixture(
     X: Any,
     *,
     n_components: int | Iterable[int] = range(1, 7),
-    covariance_type: str | Iterable[str] = "full",
-    criterion: str = "bic",
+    covariance_type: CovarianceName | Iterable[CovarianceName] = "full",
+    criterion: _Criterion = "bic",
     sample_weight: Any = None,
     **options: Any,
 ) -> MixtureSelection:

@@ -10,7 +10,7 @@ from mlcore.bounds import ogd_regret_bound, projected_ogd_regret_bound
 from mlcore.bounds.arguments import as_choice, as_count, as_positive, as_real, refuse
 from mlcore.checks.arrays import as_floats, real_array
 from mlcore.online.gradient_descent.hindsight import best_in_hindsight
-from mlcore.online.gradient_descent.losses import LOSSES
+from mlcore.online.gradient_descent.losses import LOSSES, LossName
 from mlcore.online.gradient_descent.sets import VectorSet
 from mlcore.online.hedge import begins_anew
 from mlcore.online.learner import OnlineLearner
@@ -99,9 +99,9 @@ class OnlineGradientDescent(OnlineLearner):
     def __init__(
         self,
         *,
-        loss: str | Callable[..., Any] = "hinge",
+        loss: LossName | Callable[..., Any] = "hinge",
         radius: float = 1.0,
-        projection: str | None = "ball",
+        projection: Literal["ball", "box", "simplex"] | None = "ball",
         schedule: Literal["fixed", "doubling", "decreasing", "strongly_convex"] | None = None,
         horizon: int | None = None,
         lipschitz: float = 1.0,

@@ -1,6 +1,6 @@
 """Convex losses of a prediction z = w.x, their derivatives and their conjugates."""
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy.special import expit, xlogy
@@ -28,7 +28,8 @@ def _negative_entropy(a, y):
     return xlogy(share, share) + xlogy(1 - share, 1 - share)
 
 
-LOSSES = {
+LossName = Literal["hinge", "logistic", "absolute", "squared"]
+LOSSES: dict[LossName, Loss] = {
     "hinge": Loss(
         lambda z, y: np.maximum(0, 1 - y * z),
         lambda z, y: np.where(y * z < 1, -y, 0.0),

@@ -9,6 +9,7 @@ import numpy as np
 
 from mlcore.checks import as_choice, as_class_weights, as_real
 from mlcore.estimator import tables
+from mlcore.kernels.vector_kernels import GammaRule, KernelName
 from mlcore.runtime.threads import single_threaded_blas
 from mlcore.svm.cross_validation.alpha_seeding import SeededTask, best_multiple, spans_of
 from mlcore.svm.cross_validation.folds import Fold, folds_of
@@ -115,8 +116,8 @@ class SVCCV(SupportVectorClassifier):
         self,
         *,
         Cs: Sequence[float] = (0.1, 1.0, 10.0, 100.0),
-        gammas: Sequence[float | str] | None = None,
-        kernel: str | Callable[..., Any] = "rbf",
+        gammas: Sequence[float | GammaRule] | None = None,
+        kernel: KernelName | Callable[..., Any] = "rbf",
         degree: int = 3,
         coef0: float = 0.0,
         cv: Any = 5,

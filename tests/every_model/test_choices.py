@@ -1,0 +1,96 @@
+"""The words that a parameter takes are a `Literal` type, as in its docstring and its check."""
+
+import inspect
+import re
+from typing import Literal, get_args, get_origin, get_type_hints
+
+import pytest
+
+import mlcore
+from contract import MODELS
+
+PUBLIC = {
+    name: getattr(module, name)
+    for module in (getattr(mlcore, family) for family in mlcore.__all__)
+    if inspect.ismodule(module)
+    for name in module.__all__
+}
+METHODS = {
+    f"{name}.{word}": method
+    for name, kind in PUBLIC.items()
+    if inspect.isclass(kind)
+    for word, method in inspect.getmembers(kind, inspect.isroutine)
+    if not re.match("_|set_.*_request", word)  # the latter are scikit-learn's
+}
+CALLED = {name: f for name, f in (PUBLIC | METHODS).items() if inspect.isroutine(f)}
+CALLED |= {name: kind for name, kind in PUBLIC.items() if inspect.isclass(kind)}
+FREE = {("predict_blocks", "method"): "the name of any method"}
+WORD = "no such choice"
+
+
+def literals(hint):
+    """The values of all Literal types in a type."""
+    if get_origin(hint) is Literal:
+        return set(get_args(hint))
+    return {value for part in get_args(hint) for value in literals(part)}
+
+
+def hints(function):
+    return get_type_hints(function.__init__ if inspect.isclass(function) else function)
+
+
+def entries(function):
+    """Type and description of each documented parameter."""
+    text = inspect.getdoc(function) or ""
+    section = re.search(r"^Parameters\n-+\n(.*?)(^\w[\w ]*\n-+$|\Z)", text, re.M | re.S)
+    entry = r"^(\w[\w, ]*) : (.*)\n((?:(?:    .*)?\n)*)"
+    found = re.findall(entry, section[1] + "\n", re.M) if section else ()
+    return {name: rest for names, *rest in found for name in names.split(", ")}
+
+
+DOCUMENTED = [
+    pytest.param(name, word, id=f"{name}-{word}")
+    for name, function in CALLED.items()
+    for word, (kind, _) in entries(function).items()
+    if '"' in kind.partition("default=")[0]
+]
+BY_DEFAULT = [
+    pytest.param(name, word, id=f"{name}-{word}")
+    for name, function in CALLED.items()
+    if inspect.isfunction(function) or inspect.isclass(function)
+    for word, parameter in inspect.signature(function).parameters.items()
+    if isinstance(parameter.default, str) and (name, word) not in FREE
+]
+OF_MODELS = [
+    pytest.param(name, word, id=f"{name}-{word}")
+    for name, entry in MODELS.items()
+    for word, hint in hints(type(entry.make())).items()
+    if any(isinstance(value, str) for value in literals(hint))
+]
+
+
+@pytest.mark.parametrize(("name", "word"), DOCUMENTED)
+def test_documented_choices_are_a_literal_type(name, word):
+    """What the first line leaves out, such as a peer's names, stands below it."""
+    kind, text = entries(CALLED[name])[word]
+    documented = set(re.findall('"(.*?)"', kind.partition("default=")[0]))
+    typed = {value for value in literals(hints(CALLED[name])[word]) if isinstance(value, str)}
+    assert documented <= typed
+    assert typed - documented <= set(re.findall('"(.*?)"', " ".join(text.split())))
+
+
+@pytest.mark.parametrize(("name", "word"), BY_DEFAULT)
+def test_a_word_by_default_is_one_of_a_literal_type(name, word):
+    default = inspect.signature(CALLED[name]).parameters[word].default
+    assert default in literals(hints(CALLED[name])[word])
+
+
+@pytest.mark.parametrize(("name", "word"), OF_MODELS)
+def test_checks_take_the_choices_of_the_literal_type(name, word):
+    entry = MODELS[name]
+    several = isinstance(entry.make().get_params()[word], tuple | list)
+    with pytest.raises(ValueError, match=word) as caught:
+        entry.fit(**{word: (WORD, WORD) if several else WORD})
+    allowed = str(caught.value).rpartition("must be")[2]
+    typed = literals(hints(type(entry.make()))[word])
+    assert set(re.findall("'(.*?)'", allowed)) == {v for v in typed if isinstance(v, str)}
