@@ -22,6 +22,8 @@ MISTAKES = {
     "SVC(c=1.0)": "Unexpected keyword",
     "SVC().fit([[0.0], [1.0]], [0, 1]).duality_gap": "no attribute",
     "mlcore.decomposition.PCA().fit([[0.0], [1.0]]).component": "no attribute",
+    "mlcore.kernel_ridge.KernelRidge().predict([[0.0]]).component": "no attribute",
+    "mlcore.bounds.binomial_tail_inversion(1, 9, 0.1).shape": "no attribute",
     "SVC(kernel='rbff')": "incompatible type",
     "SVC(gamma='scaled')": "incompatible type",
     "mlcore.cluster.KMeans(init='kmeans')": "incompatible type",

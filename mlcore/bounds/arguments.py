@@ -6,6 +6,7 @@ any size; bool is no number here, and 10.0 is the integer 10.
 
 import functools
 import numbers
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from mlcore.bounds.intervals import Interval
 from mlcore.checks import parameters
 from mlcore.checks.parameters import refuse, within
 
+Number = float | np.integer | np.floating | Fraction  # for which calculators return numbers
 as_choice = functools.partial(parameters.as_choice, wrong_type=ValueError)
 as_bool = functools.partial(parameters.as_bool, wrong_type=ValueError)
 

@@ -7,11 +7,12 @@ losses other than 0 and 1, and for looking at the count after every example.
 
 import math
 from fractions import Fraction
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
 from mlcore.bounds.arguments import (
+    Number,
     as_count,
     as_counts,
     as_delta,
@@ -33,6 +34,16 @@ from mlcore.bounds.concentration.binomial_tail import (
 from mlcore.bounds.directed_rounding import ceiling, log, log1p, working_digits
 
 _EPSILON = 2.0**-52
+
+
+@overload
+def binomial_tail_inversion(
+    k: Number, m: Number, delta: Number | None, *, log_delta: Number | None = ...
+) -> float: ...
+
+
+@overload
+def binomial_tail_inversion(k: Any, m: Any, delta: Any, *, log_delta: Any = ...) -> np.ndarray: ...
 
 
 @calculator("k", "m", "delta", "log_delta", whole=True)
@@ -80,6 +91,14 @@ def binomial_tail_inversion(k: Any, m: Any, delta: Any, *, log_delta: Any = None
     return as_plain(_upper(k, m, as_log_delta(delta, log_delta)))
 
 
+@overload
+def binomial_tail_inversion_lower(k: Number, m: Number, delta: Number) -> float: ...
+
+
+@overload
+def binomial_tail_inversion_lower(k: Any, m: Any, delta: Any) -> np.ndarray: ...
+
+
 @calculator("k", "m", "delta", whole=True)
 def binomial_tail_inversion_lower(k: Any, m: Any, delta: Any) -> Any:
     r"""Lower bound on the error rate after `k` errors on `m` fresh examples.
@@ -114,6 +133,14 @@ def binomial_tail_inversion_lower(k: Any, m: Any, delta: Any) -> Any:
     m = as_counts(m, "m", at_least=1)
     k = as_counts(k, "k", at_most=m)
     return as_plain(_lower(k, m, _log(delta)))
+
+
+@overload
+def clopper_pearson(k: Number, m: Number, delta: Number) -> tuple[float, float]: ...
+
+
+@overload
+def clopper_pearson(k: Any, m: Any, delta: Any) -> tuple[np.ndarray, np.ndarray]: ...
 
 
 @calculator("k", "m", "delta", whole=True)
@@ -151,6 +178,14 @@ def clopper_pearson(k: Any, m: Any, delta: Any) -> tuple[Any, Any]:
     k = as_counts(k, "k", at_most=m)
     log_delta = _log(delta) - math.log(2)
     return as_plain(_lower(k, m, log_delta)), as_plain(_upper(k, m, log_delta))
+
+
+@overload
+def test_set_sample_size(epsilon: Number, delta: Number, *, k: Number = ...) -> int: ...
+
+
+@overload
+def test_set_sample_size(epsilon: Any, delta: Any, *, k: Any = ...) -> np.ndarray: ...
 
 
 @calculator("epsilon", "delta", "k")

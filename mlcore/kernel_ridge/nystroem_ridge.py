@@ -427,7 +427,7 @@ class NystroemRidge(OnePass, RidgeModel):
         return np.ldexp(alphas, -self._view_.power - self._units_.weight_power)
 
     @property
-    def effective_dimension_(self) -> Any:
+    def effective_dimension_(self) -> float | np.ndarray:
         """Trace of the map from targets to fitted values, computed when it is asked for."""
         self._check_ready()
         system = self._span_system

@@ -1,7 +1,7 @@
 """Samples, predictions and diagnostics that ridge models share."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self, overload
 
 import numpy as np
 from scipy import sparse
@@ -134,6 +134,15 @@ class RidgeModel(Regressor, KernelModel):
 
     _no_blocks = "its Gram matrix is of all pairs of rows: use NystroemRidge"
     _instead = {"kernel_params": "give a function of your own with its parameters bound"}
+
+    @overload
+    def predict(self, X: Any, return_std: Literal[False] = ...) -> np.ndarray: ...
+
+    @overload
+    def predict(self, X: Any, return_std: Literal[True]) -> tuple[np.ndarray, np.ndarray]: ...
+
+    @overload
+    def predict(self, X: Any, return_std: bool) -> Any: ...
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Return f(x) + b for each row of `X`, in the precision of the samples of the fit.
@@ -344,7 +353,7 @@ class RidgeModel(Regressor, KernelModel):
         return RidgePath(alphas, *map(self._by_target, columns))
 
     @property
-    def effective_dimension_(self) -> Any:
+    def effective_dimension_(self) -> float | np.ndarray:
         """Trace of the map from targets to fitted values, computed when it is asked for."""
         self._check_ready()
         path = self._path()

@@ -58,10 +58,10 @@ class KernelMachine(KernelModel):
     dual_coef_: np.ndarray
     intercept_: np.ndarray
     coef_: np.ndarray
-    dual_objective_: Any  # a float, or an array where there are several problems
-    primal_objective_: Any
-    duality_gap_: Any
-    kkt_violation_: Any
+    dual_objective_: float | np.ndarray  # an array where there are several problems
+    primal_objective_: float | np.ndarray
+    duality_gap_: float | np.ndarray
+    kkt_violation_: float | np.ndarray
     margin_error_indices_: np.ndarray
     converged_: bool
     fit_status_: int
@@ -94,7 +94,7 @@ class KernelMachine(KernelModel):
     set_callbacks = progress.set_callbacks
 
     @property
-    def objective_(self) -> Any:
+    def objective_(self) -> float | np.ndarray:
         """`primal_objective_`, which the fit minimises."""
         return self.primal_objective_
 

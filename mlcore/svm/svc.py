@@ -50,7 +50,7 @@ class SupportVectorClassifier(Classifier, KernelMachine):
     """Classifier made of binary problems that share their kernel rows."""
 
     class_weight_: np.ndarray
-    margin_: Any  # a float, or an array where there are several problems
+    margin_: float | np.ndarray  # an array where there are several problems
     n_iter_: np.ndarray
     _stored = {
         "n_support_": "int c",

@@ -4,12 +4,19 @@ It runs too, so that what the types say is what happens.
 """
 
 from pathlib import Path
+from typing import Any, assert_type
 
 import numpy as np
 from numpy.typing import NDArray
 
 import mlcore
-from mlcore.bounds import binomial_tail_inversion, certify, known_vc_dimension, vc_sample_size
+from mlcore.bounds import (
+    binomial_tail_inversion,
+    certify,
+    known_vc_dimension,
+    vc_dimension,
+    vc_sample_size,
+)
 from mlcore.cluster import (
     AgglomerativeClustering,
     KernelKMeans,
@@ -23,6 +30,7 @@ from mlcore.cluster import (
     silhouette_score,
 )
 from mlcore.datasets import load_iris
+from mlcore.kernel_ridge import KernelRidge
 from mlcore.kernels import GramCenterer, gram_matrix
 from mlcore.mixture import (
     PLSA,
@@ -124,14 +132,23 @@ def game(labels: list[int]) -> int:
 def promise(errors: int, n: int) -> float:
     d = known_vc_dimension("halfspaces", n=4)
     print(vc_sample_size(d, 0.1, 0.05), mlcore.__version__)
-    return float(binomial_tail_inversion(errors, n, 0.05))
+    assert_type(binomial_tail_inversion(errors, n, 0.05), float)
+    assert_type(vc_dimension([[0, 1]], return_set=True), tuple[int, tuple[int, ...]])
+    return binomial_tail_inversion(errors, n, 0.05)
+
+
+def deviations(X: Matrix, y: Matrix) -> float:
+    ridge = KernelRidge(kernel="rbf", alpha="loo").fit(X, y)
+    means, errors = ridge.predict(X[:3], return_std=True)
+    assert_type(ridge.predict(X[:3]), NDArray[Any])
+    return float(np.abs(means - y[:3]).max() + errors.max())
 
 
 def main(folder: Path) -> None:
     X, y = load_iris()
     counts = np.random.default_rng(0).integers(0, 4, size=(60, 5))
     print(classify(X, y), regress(X[:, :3], X[:, 3]).std(), sorted(group(X)))
-    print(mix(X, counts, folder), promise(3, 200), game([0, 1, 1]))
+    print(mix(X, counts, folder), promise(3, 200), deviations(X[:, :3], X[:, 3]), game([0, 1, 1]))
     models: list[RowSums] = [KMeans(3), MiniBatchKMeans(3), GaussianMixture(2), PLSA(2)]
     for model in models:
         in_blocks(model, X)

@@ -1,6 +1,6 @@
 """Exact VC dimension of a table of concepts (rows) on points (columns), and of its dual."""
 
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -20,6 +20,22 @@ from mlcore.runtime.threads import items_per_call
 NO_LIMIT = 2**62  # sets of columns
 OPERATIONS_OF_A_WORD = 12  # to read a word of 64 columns and to count their ones
 _RUNNING, _FOUND = 0, 1
+
+
+@overload
+def vc_dimension(
+    H: Any, *, return_set: Literal[False] = ..., max_size: int | None = ...
+) -> int: ...
+
+
+@overload
+def vc_dimension(
+    H: Any, *, return_set: Literal[True], max_size: int | None = ...
+) -> tuple[int, tuple[int, ...]]: ...
+
+
+@overload
+def vc_dimension(H: Any, *, return_set: bool, max_size: int | None = ...) -> Any: ...
 
 
 def vc_dimension(H: Any, *, return_set: bool = False, max_size: int | None = None) -> Any:
