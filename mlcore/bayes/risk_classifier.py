@@ -178,7 +178,7 @@ class RiskClassifier(Classifier, Model):
         losses = self.loss_[self._known_codes(y, len(actions)), actions]
         return float(np.average(losses, weights=as_weights(sample_weight, len(actions))))
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         if hasattr(self.estimator, "__sklearn_tags__"):
             inner = self.estimator.__sklearn_tags__()

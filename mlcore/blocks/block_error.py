@@ -1,5 +1,7 @@
 """The error of one block among many."""
 
+from typing import Any
+
 
 class BlockError(ValueError):
     """A block could not be read, or what it holds was refused; the message names it.
@@ -25,5 +27,5 @@ class BlockError(ValueError):
         super().__init__(message)
         self.block = block
 
-    def __reduce__(self):
+    def __reduce__(self) -> Any:
         return type(self), (self.args[0], self.block)

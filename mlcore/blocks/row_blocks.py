@@ -28,7 +28,7 @@ class Rows(Block):
         )
         return X, y, weight
 
-    def __getstate__(self):
+    def __getstate__(self) -> Any:
         sent = (
             None if source is None else source.sent(self._first, self._last)
             for source in self._sources

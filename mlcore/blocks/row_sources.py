@@ -78,7 +78,7 @@ class HDF5File:
     def sent(self, first: int, last: int) -> "HDF5File":
         return self
 
-    def __getstate__(self):
+    def __getstate__(self) -> Any:
         return {**vars(self), "_dataset": None}
 
 

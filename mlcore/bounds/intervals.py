@@ -38,8 +38,14 @@ class Interval:
         return cls(wide, wide)
 
     def inside(
-        self, *, above=None, at_least=None, below=None, at_most=None, whole=False
-    ) -> Self:  # fmt: skip
+        self,
+        *,
+        above: Any = None,
+        at_least: Any = None,
+        below: Any = None,
+        at_most: Any = None,
+        whole: bool = False,
+    ) -> Self:
         """Return self, or raise Undecided if a number is not finite and in range."""
         x = self.low
         good = np.isfinite(x)

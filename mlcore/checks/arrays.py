@@ -197,7 +197,15 @@ def require_finite(
     refuse_row(rows[row], name, owner, row, original, table=table)
 
 
-def refuse_row(values, name, owner, row, original=None, columns=None, table=None) -> None:
+def refuse_row(
+    values: Any,
+    name: str,
+    owner: str,
+    row: int,
+    original: Any = None,
+    columns: np.ndarray | None = None,
+    table: np.ndarray | None = None,
+) -> None:
     """Raise the ValueError for the first bad value of a row.
 
     `columns` has the column of each value of a sparse row; `table` may know their names.

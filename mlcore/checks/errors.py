@@ -4,6 +4,7 @@ import os
 import sys
 import warnings
 from pathlib import Path
+from typing import Any
 
 _PACKAGE = str(Path(__file__).parents[1]) + os.sep
 
@@ -11,7 +12,7 @@ _PACKAGE = str(Path(__file__).parents[1]) + os.sep
 class NotFittedError(ValueError, AttributeError):
     """A method that needs a fitted model was called before `fit`."""
 
-    def __reduce__(self):
+    def __reduce__(self) -> Any:
         return _rebuild, (self.args,)  # the joint class below cannot be found by its name
 
 

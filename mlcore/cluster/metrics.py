@@ -56,7 +56,7 @@ def cdist_arguments(metric: str | Callable, scale: np.ndarray | None) -> dict[st
     return {"VI": scale} if metric == "mahalanobis" else {}
 
 
-def distances(A, B, metric, scale=None, owner: str = "") -> np.ndarray:
+def distances(A: Any, B: Any, metric: Any, scale: Any = None, owner: str = "") -> np.ndarray:
     """Return the distances of rows of A (m, d) from rows of B (n, d), float64 (m, n).
 
     `metric` and `scale` are those of `as_metric` and `learned_scale`; errors as `as_distances`.

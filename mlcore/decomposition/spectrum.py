@@ -37,12 +37,20 @@ class CentredRows:
     `origin` and `mean` together keep the digits of rows far from 0; all, with `power`, are (d,).
     """
 
-    def __init__(self, X: Any, weight: np.ndarray | None, origin, mean, power, scale) -> None:
+    def __init__(
+        self,
+        X: Any,
+        weight: np.ndarray | None,
+        origin: np.ndarray,
+        mean: np.ndarray,
+        power: np.ndarray,
+        scale: np.ndarray,
+    ) -> None:
         self.X, self.weight, self.origin, self.mean = X, weight, origin, mean
         self.power, self.scale = power, scale
         self.shape, self.dtype = X.shape, X.dtype
 
-    def blocks(self, least: int = 16):
+    def blocks(self, least: int = 16) -> Any:
         """Yield slices of at least so many rows, and these rows, float64."""
         n, d = self.shape
         size = min(n, max(least, 2**17 // d))
@@ -51,7 +59,7 @@ class CentredRows:
             block = self.X[rows].toarray() if sp.issparse(self.X) else self.X[rows]
             yield rows, self._placed(block, rows, slice(None))
 
-    def column_blocks(self):
+    def column_blocks(self) -> Any:
         """Yield slices of columns, and these columns of all rows, float64."""
         n, d = self.shape
         size = min(d, max(16, 2**17 // n))
@@ -72,7 +80,7 @@ class CentredRows:
             placed *= np.sqrt(self.weight[rows])[:, None]
         return placed
 
-    def scatter_along(self, V):
+    def scatter_along(self, V: np.ndarray) -> np.ndarray:
         """Return the scatter ``V'Z'ZV`` of the rows along V (d, t)."""
         S = np.zeros((V.shape[1], V.shape[1]))
         for _, block in self.blocks():
@@ -80,7 +88,7 @@ class CentredRows:
             S += along.T @ along
         return S
 
-    def gram_along(self, V):
+    def gram_along(self, V: np.ndarray) -> np.ndarray:
         """Return ``V'ZZ'V`` for V (n, t)."""
         G = np.zeros((V.shape[1], V.shape[1]))
         for _, block in self.column_blocks():

@@ -211,7 +211,7 @@ class ClassRows(NamedTuple):
                 moments[code, 1] += weighted @ squares
         return moments
 
-    def fourth_moments(self, features, means, deviations) -> np.ndarray:
+    def fourth_moments(self, features: Any, means: Any, deviations: Any) -> np.ndarray:
         """Return the sums of ``|z / s_j|⁴`` in each class, (c, k), by k rows of deviations s_j."""
         sums, classes = np.zeros((len(means), len(deviations))), np.arange(len(means))
         for codes, weight, block in self.residuals(features, means):

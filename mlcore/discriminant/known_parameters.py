@@ -155,7 +155,7 @@ def quadratic_state(
     }
 
 
-def centred_intercept(priors, coef, means):
+def centred_intercept(priors: np.ndarray, coef: np.ndarray, means: np.ndarray) -> np.ndarray:
     """Return the scores of the mean of all, to which `means` are relative."""
     with np.errstate(divide="ignore"):
         log_priors = np.log(priors)
@@ -164,7 +164,7 @@ def centred_intercept(priors, coef, means):
     return log_priors - (means * coef).sum(axis=1) / 2
 
 
-def log_determinants(roots, power):
+def log_determinants(roots: np.ndarray, power: np.ndarray) -> np.ndarray:
     """Return log determinants of ``R'R``, (c,), for features multiplied by ``2^power``."""
     diagonals = np.abs(np.einsum("cii->ci", roots))
     return 2 * (np.log(diagonals).sum(axis=1) + np.log(2.0) * power.sum())

@@ -305,7 +305,7 @@ class Model:
 
     # ---- scikit-learn: tags, routing, cloning
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         from sklearn.utils import (
             ClassifierTags,
             InputTags,
@@ -339,7 +339,7 @@ class Model:
             if names:
                 setattr(cls, f"set_{method}_request", _request_method(cls, method, names))
 
-    def get_metadata_routing(self):
+    def get_metadata_routing(self) -> Any:
         """Return which metadata each method takes and has asked for, for scikit-learn.
 
         Returns
@@ -357,7 +357,7 @@ class Model:
                 getattr(request, method).add_request(param=name, alias=alias)
         return request
 
-    def __sklearn_clone__(self):
+    def __sklearn_clone__(self) -> Any:
         from sklearn.base import clone
 
         parameters = self.get_params(deep=False).items()

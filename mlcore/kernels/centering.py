@@ -9,7 +9,7 @@ from mlcore.kernels.gram import as_square, require_out
 from mlcore.runtime.memory import require_memory
 
 
-def center_gram(K, *, out: np.ndarray | None = None) -> np.ndarray:
+def center_gram(K: Any, *, out: np.ndarray | None = None) -> np.ndarray:
     """Return the Gram matrix of samples after moving their mean in feature space to the origin.
 
     K - 1K/n - K1/n + 1K1/n², where 1 is the matrix of ones.

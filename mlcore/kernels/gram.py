@@ -21,8 +21,8 @@ _BLOCK = 1024  # rows that are compared with the columns of the same places at o
 
 
 def gram_matrix(
-    X,
-    Y=None,
+    X: Any,
+    Y: Any = None,
     *,
     kernel: VectorKernelName | Callable[..., Any] = "rbf",
     gamma: float | GammaRule | None = None,
@@ -149,7 +149,7 @@ def _into(out, K):
     return out
 
 
-def require_out(out, shape: tuple, dtype) -> None:
+def require_out(out: Any, shape: tuple, dtype: Any) -> None:
     """Refuse an `out` that is no writeable C-contiguous array of this shape and dtype."""
     if not isinstance(out, np.ndarray):
         raise TypeError(f"out is a {type(out).__name__}; a NumPy array is needed.")
@@ -162,7 +162,7 @@ def require_out(out, shape: tuple, dtype) -> None:
         raise ValueError("out is read-only; a writeable array is needed.")
 
 
-def as_square(K, owner: str) -> np.ndarray:
+def as_square(K: Any, owner: str) -> np.ndarray:
     """Return K checked as samples are, and square."""
     K = as_samples(K, owner=owner, name="K")
     if K.shape[0] != K.shape[1]:
@@ -194,7 +194,7 @@ def symmetric_part(K: np.ndarray, owner: str, name: str = "X") -> np.ndarray:
     return symmetric
 
 
-def polynomial_features(X, degree: int, coef0: float = 1.0) -> np.ndarray:
+def polynomial_features(X: Any, degree: int, coef0: float = 1.0) -> np.ndarray:
     """Return the feature map whose inner product is the polynomial kernel (x.y + coef0)^degree.
 
     One column per monomial, with the square root of its multinomial coefficient: C(d + k - 1, k)
@@ -250,7 +250,7 @@ def polynomial_features(X, degree: int, coef0: float = 1.0) -> np.ndarray:
     return features
 
 
-def is_positive_semidefinite(K, *, tol: float | None = None) -> tuple[bool, float]:
+def is_positive_semidefinite(K: Any, *, tol: float | None = None) -> tuple[bool, float]:
     """Test if a symmetric matrix can be a Gram matrix (Mercer's condition on a sample).
 
     Parameters

@@ -119,7 +119,9 @@ class PackedRows(KernelRows):
     def rounding(self) -> float:
         return float(np.finfo(self.dtype).eps) / 2 * self._packed.condition
 
-    def fill(self, rows, out, dest, columns=None):
+    def fill(
+        self, rows: np.ndarray, out: np.ndarray, dest: np.ndarray, columns: np.ndarray | None = None
+    ) -> None:
         if len(rows) == 0:
             return
         rows = np.ascontiguousarray(rows, dtype=np.int64)
@@ -128,7 +130,7 @@ class PackedRows(KernelRows):
         if columns is None:
             out[dest, rows] = self.diagonal[rows]
 
-    def fill_all(self, out, chosen=None):
+    def fill_all(self, out: np.ndarray, chosen: np.ndarray | None = None) -> None:
         self._packed.symmetric(out, chosen)
 
     def add_weights(self, samples: np.ndarray, weights: np.ndarray, w: np.ndarray) -> None:
@@ -148,13 +150,13 @@ class MatrixRows(KernelRows):
         self.matrix = K
         self.diagonal = kernel.diagonal(K)
 
-    def gram(self):
+    def gram(self) -> Any:
         return self.matrix
 
-    def are_equal(self):
+    def are_equal(self) -> Any:
         return True  # as far as their kernel values tell
 
-    def fill(self, rows, out, dest, columns=None):
+    def fill(self, rows: Any, out: Any, dest: Any, columns: Any = None) -> None:
         m = self.n if columns is None else len(columns)
         chosen = slice(None) if columns is None else columns
         for r, to in zip(rows, dest, strict=True):
@@ -166,7 +168,7 @@ class CalledRows(KernelRows):
 
     selects = True
 
-    def gram(self):
+    def gram(self) -> Any:
         """Return the Gram matrix, which is symmetric up to rounding before."""
         K = super().gram()
         step = max(1, _VALUES // self.n)
@@ -184,7 +186,7 @@ class CalledRows(KernelRows):
         super().__init__(kernel, X, np.abs(self.diagonal).max(), double)
         self.halves = kernel.halves
 
-    def fill(self, rows, out, dest, columns=None):
+    def fill(self, rows: Any, out: Any, dest: Any, columns: Any = None) -> None:
         X = self._X if columns is None else self._X[columns]
         m = X.shape[0]
         step = max(1, self._VALUES // max(1, m))
@@ -192,7 +194,7 @@ class CalledRows(KernelRows):
             batch = slice(start, start + step)
             out[dest[batch], :m] = self.kernel.values(self._X[rows[batch]], X)
 
-    def fill_all(self, out, chosen=None):
+    def fill_all(self, out: Any, chosen: Any = None) -> None:
         if self.halves:
             X = self._X if chosen is None else self._X[chosen]
             out[: X.shape[0], : X.shape[0]] = self.kernel.values(X, X)

@@ -20,7 +20,7 @@ class KernelModel(Model):
     gamma_: float
     _stored = {"gamma_": "float"}
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self._precomputed
         tags.input_tags.sparse = not self._precomputed

@@ -4,7 +4,7 @@ The only module that knows the layouts of the loops: `Panels`, `Products`, `Inve
 of non-zeros that two of them hold.
 """
 
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
@@ -132,7 +132,7 @@ class Products:
         self.terms_per_value, self.nbytes = float(X.shape[1]), X.nbytes
 
     @classmethod
-    def of(cls, X, terms, dtype, zeros):
+    def of(cls, X: Any, terms: Any, dtype: Any, zeros: bool) -> "Products":
         """Return the samples in this layout."""
         if sparse.issparse(X):
             X = X.toarray()
@@ -147,7 +147,14 @@ class Products:
     def free_rows(self) -> None:
         """Free what only rows need: nothing."""
 
-    def block(self, spec, rows, columns, out, dest):
+    def block(
+        self,
+        spec: tuple[Any, ...],
+        rows: np.ndarray,
+        columns: Columns,
+        out: np.ndarray,
+        dest: np.ndarray,
+    ) -> None:
         """out[dest[r], c] = k(rows[r], column c)."""
         threads, step = _shares(len(rows), columns.count, self.terms_per_value)
         tile = _ext.TILE_ROWS
@@ -161,7 +168,9 @@ class Products:
                     out, to, False, scratch, 0, -(-len(now) // tile), threads,
                 )  # fmt: skip
 
-    def symmetric(self, spec, chosen, columns, out):
+    def symmetric(
+        self, spec: tuple[Any, ...], chosen: np.ndarray, columns: Columns, out: np.ndarray
+    ) -> None:
         """out[:m, :m] = K between the m chosen samples, which are the columns."""
         m = columns.count
         threads, step = _shares(m, m, self.terms_per_value)
@@ -175,13 +184,13 @@ class Products:
                     min(tiles, first + step), threads,
                 )  # fmt: skip
 
-    def combine(self, rows, weights, w):
+    def combine(self, rows: Any, weights: Any, w: Any) -> None:
         """w += sum_r weights[r] x of rows[r]: the weight vector of a linear kernel."""
         for start in range(0, len(rows), 256):
             batch = slice(start, start + 256)
             w += weights[batch] @ self.X[rows[batch]].astype(np.float64, copy=False)
 
-    def project(self, w, out):
+    def project(self, w: Any, out: Any) -> None:
         """out[i] = x_i.w in float64."""
         with single_threaded_blas():
             for start in range(0, len(self.X), 256):
@@ -255,7 +264,14 @@ class Panels(_Listed):
         _ext.pack_panels(*self.lists, chosen, panels, effective_threads(panels.size))
         return Columns(panels, terms, m)
 
-    def block(self, spec, rows, columns, out, dest):
+    def block(
+        self,
+        spec: tuple[Any, ...],
+        rows: np.ndarray,
+        columns: Columns,
+        out: np.ndarray,
+        dest: np.ndarray,
+    ) -> None:
         panels, terms, m = columns
         threads, step = _shares(len(rows), m, self.terms_per_value)
         # Many features make a large panel, which more rows must pay for.
@@ -268,7 +284,9 @@ class Panels(_Listed):
                 out, dest[start : start + step], scratch, threads,
             )  # fmt: skip
 
-    def symmetric(self, spec, chosen, columns, out):
+    def symmetric(
+        self, spec: tuple[Any, ...], chosen: np.ndarray, columns: Columns, out: np.ndarray
+    ) -> None:
         panels, terms, m = columns
         threads, step = _shares(m, m, self.terms_per_value)
         side = _ext.BAND * panels.shape[2]
@@ -291,7 +309,7 @@ class Inverted(_Listed):
     _csr: sparse.csr_array | None = None
 
     @classmethod
-    def of(cls, X, terms, dtype, zeros):
+    def of(cls, X: Any, terms: Any, dtype: Any, zeros: Any) -> Any:
         inverted = super().of(X, terms, dtype, zeros=False)
         inverted._csr = X if sparse.issparse(X) else None
         return inverted
@@ -300,7 +318,7 @@ class Inverted(_Listed):
     def nbytes(self) -> int:
         return 2 * sum(array.nbytes for array in self.lists)
 
-    def free_rows(self):
+    def free_rows(self) -> None:
         self.lists = self._csr = None
 
     def _columns(self, chosen):
@@ -310,7 +328,7 @@ class Inverted(_Listed):
         lists = by_feature.indptr, by_feature.indices, by_feature.data.astype(terms.dtype)
         return Columns(lists, terms, len(terms))
 
-    def block(self, spec, rows, columns, out, dest):
+    def block(self, spec: Any, rows: Any, columns: Any, out: Any, dest: Any) -> None:
         threads, step = _shares(len(rows), columns.count, self.terms_per_value)
         for start in range(0, len(rows), step):
             _ext.inverted_block(
@@ -318,7 +336,7 @@ class Inverted(_Listed):
                 columns.terms, out, dest[start : start + step], columns.count, threads,
             )  # fmt: skip
 
-    def symmetric(self, spec, chosen, columns, out):
+    def symmetric(self, spec: Any, chosen: Any, columns: Any, out: Any) -> None:
         m = columns.count
         self.block(spec, chosen, columns, out, np.arange(m))
         for i in range(m):  # sums in another order differ in their last bit
@@ -373,7 +391,7 @@ class Packed:
     `like` has the columns that these rows will meet; `diagonal` (n,) float64 is k(x, x).
     """
 
-    def __init__(self, X, kernel, *, dtype, like=None):
+    def __init__(self, X: Any, kernel: Any, *, dtype: Any, like: "Packed | None" = None) -> None:
         self.dtype = dtype = np.dtype(dtype)
         self.n, self.d = X.shape
         if sparse.issparse(X):
@@ -423,7 +441,7 @@ class Packed:
         return True
 
     @property
-    def condition(self):
+    def condition(self) -> float:
         """Error of the largest value in units of one rounding, of 1."""
         kernel, terms = self.kernel, self.layout.terms
         if kernel.row_term == "squares" and not self._plan.differences:
@@ -434,23 +452,23 @@ class Packed:
             return kernel.condition_of(self.norm**2)
         return kernel.condition_of(float(np.abs(self.diagonal).max(initial=0.0)))
 
-    def columns(self, chosen=None):
+    def columns(self, chosen: np.ndarray | None = None) -> Columns:
         """Return the chosen samples as columns; all of them, kept for the next call, by default."""
         if chosen is not None:
             chosen = np.ascontiguousarray(chosen, dtype=np.int64)
         return self.layout.columns(chosen)
 
-    def only_columns(self):
+    def only_columns(self) -> "Packed":
         """Pack all columns, free what only rows need, and return self."""
         self.layout.columns()
         self.layout.free_rows()
         return self
 
-    def block(self, rows, columns, out, dest):
+    def block(self, rows: np.ndarray, columns: Columns, out: np.ndarray, dest: np.ndarray) -> None:
         """out[dest[r], c] = k(rows[r], column c); dest are rows of `out`."""
         self.layout.block(self._spec, rows, columns, out, dest)
 
-    def symmetric(self, out, chosen=None):
+    def symmetric(self, out: np.ndarray, chosen: np.ndarray | None = None) -> None:
         """out[:m, :m] = K between the m chosen samples, all by default; the diagonal is exact."""
         columns = self.columns(chosen)
         if chosen is None:

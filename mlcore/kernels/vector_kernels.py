@@ -105,13 +105,13 @@ class Linear(VectorKernel):
     uses_gamma = False
     linear = origin_free = True
 
-    def diagonal_from(self, squared_norms):
+    def diagonal_from(self, squared_norms: np.ndarray) -> np.ndarray:
         return squared_norms
 
-    def largest(self, X):
+    def largest(self, X: Any) -> float:
         return float(row_sums(X, "squares").max(initial=0.0))
 
-    def condition_of(self, squared_norm):
+    def condition_of(self, squared_norm: float) -> float:
         return squared_norm
 
 
@@ -123,26 +123,26 @@ class Polynomial(VectorKernel):
     overflows = True
 
     @property
-    def positive_semidefinite(self):
+    def positive_semidefinite(self) -> bool:
         return True if self.coef0 >= 0 else None
 
     @property
-    def origin_free(self):
+    def origin_free(self) -> bool:
         return self.degree == 1
 
-    def diagonal_from(self, squared_norms):
+    def diagonal_from(self, squared_norms: np.ndarray) -> np.ndarray:
         return (self.gamma * squared_norms + self.coef0) ** self.degree
 
-    def largest(self, X):
+    def largest(self, X: np.ndarray) -> float:
         largest = row_sums(X, "squares").max(initial=0.0)
         with np.errstate(over="ignore", under="ignore"):
             return float((self.gamma * largest + abs(self.coef0)) ** self.degree)
 
-    def condition_of(self, squared_norm):
+    def condition_of(self, squared_norm: float) -> float:
         base = self.gamma * squared_norm + abs(self.coef0)
         return max(1, self.degree) * base**self.degree
 
-    def require_range(self, norms, dtype):
+    def require_range(self, norms: float, dtype: Any) -> None:
         base = max(self.gamma * norms + abs(self.coef0), 1.0)
         if self.degree * np.log(base) >= np.log(np.finfo(dtype).max):
             raise ValueError(
@@ -177,7 +177,7 @@ class Sigmoid(VectorKernel):
     positive_semidefinite = None
     gamma_power = 0.5
 
-    def diagonal_from(self, squared_norms):
+    def diagonal_from(self, squared_norms: np.ndarray) -> np.ndarray:
         return np.tanh(self.gamma * squared_norms + self.coef0)
 
 
@@ -188,7 +188,7 @@ class Cosine(VectorKernel):
     uses_gamma = False
     unit_norm = True
 
-    def diagonal_from(self, squared_norms):
+    def diagonal_from(self, squared_norms: Any) -> Any:
         return (squared_norms > 0).astype(np.float64)
 
 
@@ -200,7 +200,7 @@ class Chi2(VectorKernel):
     row_term = "absolute"
     exponential = differences = True
 
-    def require_valid(self, X, name):
+    def require_valid(self, X: Any, name: Any) -> None:
         low = X.data.min(initial=0.0) if sparse.issparse(X) else X.min(initial=0.0)
         if low < 0:
             raise ValueError(
@@ -243,7 +243,7 @@ def _by_name(name, gamma, degree, coef0):
     return _BY_NAME[_ALIASES.get(name, name)](gamma, degree, coef0)
 
 
-def resolve_gamma(gamma: float | GammaRule, X, weight=None) -> float:
+def resolve_gamma(gamma: float | GammaRule, X: Any, weight: np.ndarray | None = None) -> float:
     """Return the number that `gamma` means for these samples, X (n, d).
 
     "scale" is 1 / (d Var(X)), with `weight` (n,) in the variance; "auto" is 1 / d.

@@ -11,7 +11,9 @@ from mlcore.numerics.greedy_seeds import seeds_of_matrix, seeds_of_points
 _ROUNDING = 1e-14  # of squared distances, relative to the largest squared norm
 
 
-def distinct(key: np.ndarray, weight, most: int, rng) -> tuple[np.ndarray, np.ndarray]:
+def distinct(
+    key: np.ndarray, weight: np.ndarray | None, most: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
     """Return indices of distinct rows by key, ascending, and their weights: all, or `most` drawn.
 
     Rows of the same key count as one row of their total weight.
@@ -35,13 +37,15 @@ def drawn(weight: np.ndarray, uniform: np.ndarray) -> np.ndarray:
     return np.minimum(places, np.searchsorted(cumulative, cumulative[-1]))  # later ones weigh 0
 
 
-def far_rows(Z: np.ndarray, weight: np.ndarray, k: int, rng) -> np.ndarray:
+def far_rows(Z: np.ndarray, weight: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
     """Return indices (k,) of rows Z (n, d) that are far from each other, by greedy k-means++."""
     order = np.arange(len(Z), dtype=np.int32)
     return _filled(seeds_of_points(Z, weight, order, k, rng), weight, k, rng)
 
 
-def far_rows_again(Z: np.ndarray, weight: np.ndarray, k: int, times: int, rng) -> np.ndarray:
+def far_rows_again(
+    Z: np.ndarray, weight: np.ndarray, k: int, times: int, rng: np.random.Generator
+) -> np.ndarray:
     """Return indices (times, k) of several draws of `far_rows`, for few rows Z.
 
     The distances of all pairs come from one product.

@@ -177,7 +177,7 @@ class Discretizer(FeaturewiseTransformer, Model):
         how["like"] = np.float64
         return with_missing(X, partial(super()._as_samples, **how), self.missing)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.missing == "ignore"
         return tags

@@ -365,7 +365,7 @@ class NaiveBayes(OnePass, Classifier, Model):
         check = partial(super()._as_samples, **how)
         return check(X) if missing is None else with_missing(X, check, missing)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = getattr(self, "missing", "error") == "ignore"
         return tags

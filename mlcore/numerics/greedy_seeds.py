@@ -9,7 +9,7 @@ D. Arthur, S. Vassilvitskii, *k-means++: the advantages of careful seeding*, SOD
 """
 
 import math
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -28,7 +28,7 @@ class Costs(Protocol):
         """Make the candidate that leaves the least objective a seed, and return it."""
 
 
-def first_least(objectives) -> int:
+def first_least(objectives: Any) -> int:
     """Return the first of the least, rounding aside, which the order of samples changes."""
     return int(np.argmax(objectives <= (1 + 1e-12) * np.min(objectives)))
 
@@ -38,7 +38,7 @@ def n_candidates(n_seeds: int) -> int:
     return 2 + int(math.log(n_seeds))
 
 
-def greedy_seeds(costs: Costs, n_seeds: int, sampler, rng) -> np.ndarray:
+def greedy_seeds(costs: Costs, n_seeds: int, sampler: Any, rng: np.random.Generator) -> np.ndarray:
     """Return up to `n_seeds` indices of samples, int64, drawn by `sampler` by weight times cost."""
     seeds = [costs.add_best(sampler.draw(rng.random(1)))]
     while len(seeds) < n_seeds:
@@ -49,7 +49,9 @@ def greedy_seeds(costs: Costs, n_seeds: int, sampler, rng) -> np.ndarray:
     return np.array(seeds)
 
 
-def seeds_of_points(X, weights, order, n_seeds: int, rng) -> np.ndarray:
+def seeds_of_points(
+    X: np.ndarray, weights: np.ndarray, order: np.ndarray, n_seeds: int, rng: np.random.Generator
+) -> np.ndarray:
     """Return up to `n_seeds` row indices of X (n, d), int64, by squared distances; for few rows.
 
     `weights` is empty for ones; `order` (n,) int32 that of rows in cumulative sums for the draws.
@@ -70,7 +72,15 @@ def seeds_of_points(X, weights, order, n_seeds: int, rng) -> np.ndarray:
     return seeds
 
 
-def seeds_of_matrix(matrix, weights, order, n_seeds: int, rng, *, squared=False) -> np.ndarray:
+def seeds_of_matrix(
+    matrix: np.ndarray,
+    weights: np.ndarray,
+    order: np.ndarray,
+    n_seeds: int,
+    rng: np.random.Generator,
+    *,
+    squared: bool = False,
+) -> np.ndarray:
     """Return up to `n_seeds` indices of samples, int64, by a matrix (n, n) of costs.
 
     Row j has the costs at sample j (their roots if `squared`); for the rest see `seeds_of_points`.

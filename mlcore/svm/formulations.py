@@ -112,12 +112,12 @@ class Classification(Formulation):
     def hard(self) -> bool:
         return bool(np.isinf(self.C))
 
-    def cost(self, weight):
+    def cost(self, weight: np.ndarray) -> np.ndarray:
         if not self.hard:
             return self.C * weight
         return np.where(weight > 0, np.inf, 0.0)  # products of weights may vanish
 
-    def problem(self, target, cost, index=...):
+    def problem(self, target: np.ndarray, cost: np.ndarray, index: Any = ...) -> Problem:
         return Problem(
             linear=-target,
             lower=np.where(target < 0, -cost, 0.0),
@@ -139,7 +139,7 @@ class NuClassification(Formulation):
     nu: float
     owner: str
 
-    def problem(self, target, cost, index=...):
+    def problem(self, target: np.ndarray, cost: np.ndarray, index: Any = ...) -> Problem:
         positive, negative = target > 0, target < 0
         half, _ = nu_sums(cost[positive].sum(), cost[negative].sum(), self.nu)
         return Problem(
@@ -163,22 +163,22 @@ class NuClassification(Formulation):
                 f"largest feasible nu is {largest:.6g}."
             )
 
-    def gradient_scale(self, problems, largest):
+    def gradient_scale(self, problems: list[Any], largest: float) -> tuple[Any, ...]:
         moving = [p for p in problems if p.total.any()] or problems
         return nu_scale(moving, self.nu), largest
 
-    def finer_tol(self, solutions, tol, scale, rounding):
+    def finer_tol(self, solutions: Any, tol: Any, scale: Any, rounding: Any) -> Any:
         """Return `tol` times the margin: decision values are divided by the margin."""
         margins = [0.5 * np.subtract(*multiplier_values(s)) for s in solutions if s.gradient.any()]
         return max(tol * min(margins, default=1.0), FINEST * tol * scale, 4 * rounding)
 
-    def resolution(self, solution, tol, factors):
+    def resolution(self, solution: Solution, tol: float, factors: tuple[Any, ...]) -> float:
         if not solution.gradient.any():  # of no samples of a class
             return tol
         rho = 0.5 * float(np.subtract(*multiplier_values(solution)))
         return tol * max(rho, FINEST * math.prod(min(1.0, factor) for factor in factors))
 
-    def scale_and_multipliers(self, problem, solution):
+    def scale_and_multipliers(self, problem: Problem, solution: Solution) -> tuple[Any, ...]:
         above, below = multiplier_values(solution)
         sides = float(problem.upper.sum()), -float(problem.lower.sum())
         _, excess = nu_sums(*sides, self.nu)
@@ -217,10 +217,10 @@ class NuClassification(Formulation):
             )
         return 1 / rho
 
-    def attributes(self, multipliers, norms):
+    def attributes(self, multipliers: np.ndarray, norms: np.ndarray) -> dict[Any, Any]:
         return {"rho_": 0.5 * (multipliers[:, 0] - multipliers[:, 1])}
 
-    def fitted(self, model, column, bias):
+    def fitted(self, model: Any, column: Any, bias: Any) -> Any:
         rho = model.rho_[column]
         unscale = rho if rho > 0 else 1.0
         return unscale, np.array([rho, -rho]) - unscale * bias
@@ -238,10 +238,10 @@ class Regression(Formulation):
     C: float
     epsilon: float
 
-    def cost(self, weight):
+    def cost(self, weight: np.ndarray) -> np.ndarray:
         return self.C * weight
 
-    def problem(self, target, cost, index=...):
+    def problem(self, target: np.ndarray, cost: np.ndarray, index: Any = ...) -> Problem:
         return Problem(linear=-target, lower=-cost, upper=cost, index=index, epsilon=self.epsilon)
 
 
@@ -258,10 +258,10 @@ class NuRegression(Formulation):
     nu: float
     C: float
 
-    def cost(self, weight):
+    def cost(self, weight: np.ndarray) -> np.ndarray:
         return self.C * weight
 
-    def problem(self, target, cost, index=...):
+    def problem(self, target: np.ndarray, cost: np.ndarray, index: Any = ...) -> Problem:
         # Two variables for each sample, above and below the tube: the sums of both are fixed.
         n = len(target)
         zero, places = np.zeros(n), np.arange(n) if index is ... else index
@@ -275,7 +275,7 @@ class NuRegression(Formulation):
             total=np.array([half, -half]),
         )
 
-    def scale_and_multipliers(self, problem, solution):
+    def scale_and_multipliers(self, problem: Problem, solution: Solution) -> tuple[Any, ...]:
         above, below = multiplier_values(solution)
         middle = 0.5 * (above + below)
         first, last = edges(problem, solution)
@@ -284,24 +284,24 @@ class NuRegression(Formulation):
         half += solution.error_of(self.coefficients(solution.beta))
         return 1.0, np.array([middle - half, middle + half])
 
-    def rounding(self, solution):
+    def rounding(self, solution: Solution) -> float:
         # Where both variables of a sample are large, their sum has lost what their bounds took.
         beta = solution.beta
         lost = np.abs(beta).max() > 2 * np.abs(self.coefficients(beta)).max()
         return solution.rounding + ROUNDING * solution.largest if lost else solution.rounding
 
-    def attributes(self, multipliers, norms):
+    def attributes(self, multipliers: np.ndarray, norms: np.ndarray) -> dict[Any, Any]:
         above, below = multipliers[0]
         return {"epsilon_": float(0.5 * (below - above))}
 
-    def coefficients(self, beta):
+    def coefficients(self, beta: np.ndarray) -> np.ndarray:
         n = len(beta) // 2
         return beta[:n] + beta[n:]
 
-    def variables(self, coef):
+    def variables(self, coef: Any) -> Any:
         return np.concatenate([np.maximum(coef, 0), np.minimum(coef, 0)])
 
-    def fitted(self, model, column, bias):
+    def fitted(self, model: Any, column: Any, bias: Any) -> Any:
         return 1.0, np.array([-bias - model.epsilon_, -bias + model.epsilon_])
 
 
@@ -319,29 +319,29 @@ class OneClass(Formulation):
     owner: str
     free_intercept: ClassVar[bool] = False
 
-    def problem(self, target, cost, index=...):
+    def problem(self, target: np.ndarray, cost: np.ndarray, index: Any = ...) -> Problem:
         total = np.array([self.nu * float(cost.sum())])
         lower = np.zeros(len(cost))
         return Problem(linear=target, lower=lower, upper=cost.copy(), index=index, total=total)
 
-    def gradient_scale(self, problems, largest):
+    def gradient_scale(self, problems: list[Any], largest: float) -> tuple[Any, ...]:
         # The sum of the multipliers is that of few samples or less where nu is small.
         return min(nu_scale(problems, self.nu), *(float(p.total[0]) for p in problems)), largest
 
-    def finer_tol(self, solutions, tol, scale, rounding):
+    def finer_tol(self, solutions: list[Any], tol: float, scale: float, rounding: float) -> float:
         """`tol` is in units of the margin."""
         rho = min(float(multiplier_values(s)[0]) for s in solutions)
         uncertainty = max(s.uncertainty for s in solutions)
         return max(tol * rho, FINEST * tol * scale, 2 * uncertainty)
 
-    def resolution(self, solution, tol, factors):
+    def resolution(self, solution: Solution, tol: float, factors: tuple[Any, ...]) -> float:
         return tol * math.prod(factors)
 
-    def rounding(self, solution):
+    def rounding(self, solution: Solution) -> float:
         mixed = solution.uncertainty
         return solution.rounding * (solution.one_sided / mixed if mixed > 0 else 1.0)
 
-    def scale_and_multipliers(self, problem, solution):
+    def scale_and_multipliers(self, problem: Problem, solution: Solution) -> tuple[Any, ...]:
         first, _ = edges(problem, solution)
         if not np.isfinite(first):
             return super().scale_and_multipliers(problem, solution)
@@ -352,7 +352,7 @@ class OneClass(Formulation):
             slack = min(slack, _COARSE * abs(first))
         return 1.0, np.array([first - slack])
 
-    def warn_if_constant(self, length, gap):
+    def warn_if_constant(self, length: float, gap: float) -> None:
         # The dual objective is |w|²/2 below that of w = 0, which the gap says may be the optimum.
         half = 0.5 * length * length
         vanished = length > 0 and half == 0  # beyond the range of floats
@@ -365,7 +365,7 @@ class OneClass(Formulation):
                 "from it. Use a smaller nu or another kernel, such as 'rbf'.",
             )
 
-    def attributes(self, multipliers, norms):
+    def attributes(self, multipliers: np.ndarray, norms: np.ndarray) -> dict[Any, Any]:
         rho, length = float(multipliers[0, 0]), float(norms[0])
         return {"offset_": rho, "margin_": rho / length if length > 0 else np.inf}
 

@@ -58,11 +58,11 @@ def littlestone_dimension(H: Any, *, max_size: int | None = 4096) -> int:
 class LittlestoneTree:
     """Littlestone dimensions of the version spaces of one class, each computed once."""
 
-    def __init__(self, columns):
+    def __init__(self, columns: Any) -> None:
         self._columns = columns
         self._known = {}  # version space -> lower bound of its dimension, and a value above it
 
-    def dimension(self, space):
+    def dimension(self, space: Any) -> Any:
         """Return the dimension of a version space, -1 for the empty one."""
         t = -1
         while self._has(space, t + 1):

@@ -132,7 +132,7 @@ def _log_growth_beyond_floats(m, d):
     return min(log_sum, total * log(2))
 
 
-def largest_size(holds, start: int = 1) -> int:
+def largest_size(holds: Any, start: int = 1) -> int:
     """Return the largest integer at which a condition holds that is true from `start` up to it."""
     low, high = start, 2 * start
     while holds(high):

@@ -33,7 +33,7 @@ def as_graph(
     return as_symmetric(K, owner, negative=negative, additive=True).K
 
 
-def edge_sums(K, codes, weights) -> EdgeSums:
+def edge_sums(K: Any, codes: Any, weights: Any) -> EdgeSums:
     """Return the sums for the clusters 0, 1, ..., where sample i is in cluster codes[i]."""
     n, codes = K.shape[0], codes.astype(np.int32, copy=False)
     inside, across = np.empty(n), np.empty(n)
@@ -55,7 +55,7 @@ def edge_sums(K, codes, weights) -> EdgeSums:
     )
 
 
-def without_diagonal(K) -> np.ndarray | sp.csr_array:
+def without_diagonal(K: Any) -> np.ndarray | sp.csr_array:
     """Return a copy in float64 without the diagonal, exactly symmetric."""
     n = K.shape[0]
     if sp.issparse(K):

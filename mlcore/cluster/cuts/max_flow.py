@@ -1,5 +1,7 @@
 """Minimum s-t cuts by maximum flow, for real capacities."""
 
+from typing import Any
+
 import numpy as np
 from scipy import sparse as sp
 
@@ -9,7 +11,7 @@ from mlcore.runtime.threads import items_per_call
 _OPERATIONS_OF_AN_EDGE = 4  # seen, about
 
 
-def minimum_st_cut(W, source: int, sink: int) -> tuple[float, np.ndarray]:
+def minimum_st_cut(W: Any, source: int, sink: int) -> tuple[float, np.ndarray]:
     """Return the value of a maximum flow, and the sides of a minimum cut: 0 source, 1 sink.
 
     `W`, C-contiguous float64 or CSR, symmetric, >= 0, without a diagonal, is overwritten.

@@ -6,6 +6,8 @@ so they are merged where that is no less than the minimum cut so far; the last v
 since it is such a cut.
 """
 
+from typing import Any
+
 import numpy as np
 from scipy import sparse as sp
 
@@ -13,7 +15,7 @@ from mlcore._ext.cluster import stoer_wagner as _ext
 from mlcore.runtime.threads import pieces
 
 
-def global_min_cut(W) -> tuple[float, np.ndarray]:
+def global_min_cut(W: Any) -> tuple[float, np.ndarray]:
     """Return the value of a minimum cut, and the vertices on one side of it, bool (n,).
 
     `W`, C-contiguous float64 or CSR, symmetric, >= 0, without a diagonal, is overwritten.

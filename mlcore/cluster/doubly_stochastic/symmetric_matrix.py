@@ -215,7 +215,7 @@ class DenseSymmetric:
 class ShortCopy:
     """Non-negative symmetric matrix in 9 significant bits, for rough products."""
 
-    def __init__(self, K, spans, n_threads):
+    def __init__(self, K: Any, spans: Any, n_threads: Any) -> None:
         n = len(K)
         panels = -(-n // _ext.PANEL_ROWS)
         self._K, self._spans, self._n_threads = K, spans, n_threads

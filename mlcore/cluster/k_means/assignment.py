@@ -5,6 +5,8 @@ rows. Each takes centres in the units of its samples and keeps `labels`; `assign
 gives the sums of samples and of weights by label.
 """
 
+from typing import Any
+
 import numpy as np
 from scipy import sparse as sp
 
@@ -31,7 +33,14 @@ class Assignment:
     `weights`, float64 (n,), are empty for ones; with one pass at most, no bounds are kept.
     """
 
-    def __init__(self, X, weights, units: OriginAndUnit, n_clusters: int, max_iter: int):
+    def __init__(
+        self,
+        X: np.ndarray,
+        weights: np.ndarray,
+        units: OriginAndUnit,
+        n_clusters: int,
+        max_iter: int,
+    ) -> None:
         n, d = X.shape
         self.X, self.weights, self.units = X, weights, units
         self.labels = np.full(n, -1, dtype=np.int32)
@@ -43,7 +52,7 @@ class Assignment:
         self._bounds_below = share_to_begin_bounds(X, n_clusters)
         self._share = 1.0
 
-    def assign(self, centers) -> int:
+    def assign(self, centers: np.ndarray) -> int:
         """Give each sample the label of its nearest centre, and return how many labels changed."""
         k, d = centers.shape
         if self._share <= self._bounds_below:
@@ -60,7 +69,7 @@ class Assignment:
         self._share = n_changed / len(self.X)
         return n_changed
 
-    def totals(self):
+    def totals(self) -> tuple[Any, ...]:
         """Return the weighted sums (k, d) and the weights (k,) by label, both float64."""
         counts = self._counts.sum(axis=0)
         if len(self.weights) and ((counts != 0) & (counts < 1e-9 * counts.sum())).any():
@@ -76,18 +85,20 @@ class Assignment:
             self._sums[0] += members @ block
             self._counts[0] += members.sum(axis=1)
 
-    def distances(self, centers):
+    def distances(self, centers: np.ndarray) -> Any:
         """Yield slices of rows and squared distances from the centres of their labels."""
         threads = effective_threads(self.X.size)
         for rows, block in self.units.blocks(self.X, 2**14 + self.X.shape[1]):
             yield rows, own_distances(block, centers, self.labels[rows], threads)
 
-    def row(self, i):
+    def row(self, i: Any) -> Any:
         """Return sample `i` in the units, as float64."""
         return self.units.place(self.X[i : i + 1])[0].astype(np.float64)
 
 
-def assignment_of(X, weights, units, n_clusters, max_iter):
+def assignment_of(
+    X: Any, weights: Any, units: OriginAndUnit, n_clusters: int, max_iter: int
+) -> Any:
     """Return the assignment that suits `X`, for `max_iter` passes at most."""
     if sp.issparse(X):
         return SparseAssignment(X, weights, units, n_clusters, max_iter)
@@ -96,7 +107,7 @@ def assignment_of(X, weights, units, n_clusters, max_iter):
     return Assignment(X, weights, units, n_clusters, max_iter)
 
 
-def nearest_labels(X, units: OriginAndUnit, centers) -> np.ndarray:
+def nearest_labels(X: Any, units: OriginAndUnit, centers: Any) -> np.ndarray:
     """Return the label of the nearest centre for each row of `X`."""
     if sp.issparse(X):
         assignment = SparseAssignment(X, np.empty(0), units, len(centers), 1, summed=False)

@@ -1,6 +1,7 @@
 """Evidence of a fit by centres: rises of its objective, and distances that rounding hides."""
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from scipy import sparse as sp
@@ -22,7 +23,7 @@ def rounding_of_search(squares: float, n_features: int, dtype: np.dtype) -> floa
     return 4 * (n_features + 4) * _EPS_OF[dtype.itemsize] * squares
 
 
-def warn_of_rise(trace, rounding: float, owner: str, why: str) -> None:
+def warn_of_rise(trace: np.ndarray, rounding: float, owner: str, why: str) -> None:
     """Warn if an objective that no step can raise rose by more than `rounding`.
 
     `rounding` is in the unit of `trace` (n_steps,); `why` says what rises mean.
@@ -38,7 +39,9 @@ def warn_of_rise(trace, rounding: float, owner: str, why: str) -> None:
         )
 
 
-def left_by_rounding(X, weights, units, clustering, squares: float, n_clusters: int):
+def left_by_rounding(
+    X: Any, weights: Any, units: Any, clustering: Any, squares: float, n_clusters: int
+) -> tuple[Any, ...]:
     """Return by how much exact labels, and then means, would lower the objective of `clustering`.
 
     All of it where rounding left fewer than `n_clusters` centres; 0 where the bound is a small

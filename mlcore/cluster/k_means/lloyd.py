@@ -1,6 +1,7 @@
 """Lloyd's algorithm: assign samples to the nearest centres, move centres to their means."""
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,7 +31,14 @@ class Clustering(NamedTuple):
     converged: bool
 
 
-def lloyd(assignment, centers, max_iter, tol, squares, report=_unreported) -> Clustering:
+def lloyd(
+    assignment: Any,
+    centers: np.ndarray,
+    max_iter: int,
+    tol: float,
+    squares: float,
+    report: Callable[..., Any] = _unreported,
+) -> Clustering:
     """Repeat both steps until no label changes or the centres move by `tol` or less.
 
     `tol` bounds the sum of squared movements; `squares` is the weighted sum of squared norms.
@@ -115,7 +123,7 @@ def _sparse_steps(assignment, centers, max_iter, tol, squares, report):
 _STEPS_OF = {SmallAssignment: _several_steps, SparseAssignment: _sparse_steps}
 
 
-def means(sums, mass, centers):
+def means(sums: Any, mass: Any, centers: Any) -> Any:
     """Return the means of the samples by label; a centre without samples stays."""
     present = mass > 0
     if present.all():
@@ -125,7 +133,7 @@ def means(sums, mass, centers):
     return moved
 
 
-def squared_moves(before, now):
+def squared_moves(before: Any, now: Any) -> Any:
     """Return the squared movement of each centre; blocks of rows stay in the cache."""
     squares = np.empty(len(now))
     step = max(1, _IN_CACHE // now.shape[1])
@@ -142,7 +150,7 @@ def _objective_of_sums(squares, sums, mass, centers):
     return max(0.0, squares + float(inner[mass > 0].sum()))
 
 
-def objective(assignment, centers) -> float:
+def objective(assignment: Any, centers: np.ndarray) -> float:
     """Return the weighted sum of the squared distances of samples from their centres."""
     return _inertia(assignment, centers)[0]
 

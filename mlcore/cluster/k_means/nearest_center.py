@@ -4,6 +4,8 @@ Bounds rule out searches that change no label. `PlainSearch` compares a sample w
 none; `Bounds` with some groups of centres.
 """
 
+from typing import Any
+
 import numpy as np
 
 from mlcore._ext.cluster.k_means import nearest_center as _ext
@@ -25,7 +27,7 @@ class PlainSearch:
     With `several_passes`, gaps are kept from one pass to the next.
     """
 
-    def __init__(self, X, n_clusters, n_chunks, several_passes):
+    def __init__(self, X: np.ndarray, n_clusters: int, n_chunks: int, several_passes: bool) -> None:
         self._n, d = X.shape
         small = X.size * n_clusters < _MIN_WORK
         self.tally = np.zeros((n_chunks, 3), dtype=np.int64)
@@ -38,7 +40,7 @@ class PlainSearch:
         self._filtered, self._origin = False, np.zeros(max(8, self._width))
         self._limits = self._movement_single = np.zeros(max(n_clusters, 32), dtype=np.float32)
 
-    def move(self, centers, n_threads):
+    def move(self, centers: np.ndarray, n_threads: int) -> None:
         """Set the centres, and by how much their movements may have narrowed gaps."""
         # Lay out the centres in blocks of four.
         k, d = centers.shape
@@ -96,7 +98,16 @@ class PlainSearch:
         self._single = singles, halves
         self._errors[2:] = error, farthest
 
-    def search(self, rows, block, weights, labels, sums, counts, n_threads):
+    def search(
+        self,
+        rows: slice,
+        block: np.ndarray,
+        weights: np.ndarray,
+        labels: np.ndarray,
+        sums: np.ndarray,
+        counts: np.ndarray,
+        n_threads: int,
+    ) -> None:
         """Search for samples whose gap does not rule out another label."""
         _ext.assign_plainly(
             block,
@@ -123,7 +134,7 @@ class PlainSearch:
 class Bounds:
     """Bounds on distances of samples from moving centres; see `_ext.nearest_center`."""
 
-    def __init__(self, X, units, n_clusters, n_chunks):
+    def __init__(self, X: Any, units: Any, n_clusters: Any, n_chunks: Any) -> None:
         n, d = X.shape
         self.tally = np.zeros((n_chunks, 3), dtype=np.int64)
         self._norms = np.empty(n, dtype=X.dtype)
@@ -139,7 +150,7 @@ class Bounds:
         self._own_moved, self._others_moved = np.zeros(n_clusters), np.zeros(n_clusters)
         self._group_moved = np.zeros(stride)
 
-    def move(self, centers, n_threads):
+    def move(self, centers: Any, n_threads: Any) -> None:
         """Set the centres, and add their movements since the last pass to the totals."""
         self.tally[...] = 0
         wide = centers.astype(np.float64)
@@ -164,7 +175,16 @@ class Bounds:
         movements = self._own_moved, self._others_moved, self._group_moved
         self._floats = *map(_above, movements), _below(half_gaps)
 
-    def search(self, rows, block, weights, labels, sums, counts, n_threads):
+    def search(
+        self,
+        rows: Any,
+        block: Any,
+        weights: Any,
+        labels: Any,
+        sums: Any,
+        counts: Any,
+        n_threads: Any,
+    ) -> None:
         """Search for samples whose bounds do not rule out another label."""
         shape = n_threads, _ext.BATCH, self._places.size
         _ext.assign(
@@ -203,14 +223,25 @@ class Bounds:
             self._home[members] = g
 
 
-def own_distances(X, centers, labels, n_threads) -> np.ndarray:
+def own_distances(
+    X: np.ndarray, centers: np.ndarray, labels: np.ndarray, n_threads: int
+) -> np.ndarray:
     """Return squared distances from the centres of the labels, float64, from differences."""
     out = np.empty(len(X))
     _ext.own_distances(X, centers, labels, out, n_threads)
     return out
 
 
-def lower_to_candidates(X, candidates, weights, nearest, objectives, n_threads, *, take):
+def lower_to_candidates(
+    X: Any,
+    candidates: Any,
+    weights: Any,
+    nearest: Any,
+    objectives: Any,
+    n_threads: Any,
+    *,
+    take: Any,
+) -> None:
     """Add to `objectives` (n_chunks, n_candidates) those with each candidate as one more centre.
 
     With `take`, there is one candidate, and it lowers `nearest`, the squared distances, instead.
@@ -219,7 +250,7 @@ def lower_to_candidates(X, candidates, weights, nearest, objectives, n_threads, 
     _ext.lower_to_candidates(X, candidates, weights, nearest, objectives, panels, take, n_threads)
 
 
-def share_to_begin_bounds(X, n_clusters):
+def share_to_begin_bounds(X: np.ndarray, n_clusters: int) -> int:
     """Return the share of changed labels in a pass below which bounds pay; -1 for never."""
     n, d = X.shape
     n_groups = _n_groups(n_clusters, X.dtype)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from math import frexp
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse as sp
@@ -32,7 +32,7 @@ class OriginAndUnit(NamedTuple):
     origin: np.ndarray | None = None
     power: int = 0
 
-    def place(self, X):
+    def place(self, X: Any) -> Any:
         """Return rows in these units; `X` itself if there is neither origin nor power."""
         if sp.issparse(X):
             X = X.astype(np.float64, copy=False)
@@ -44,12 +44,12 @@ class OriginAndUnit(NamedTuple):
             X = X - self.origin.astype(X.dtype)
         return np.ldexp(X, -self.power) if self.power else X
 
-    def back(self, squares):
+    def back(self, squares: Any) -> float | np.ndarray:
         """Return squared distances, or sums of them, in the unit of the data."""
         with np.errstate(all="ignore"):
             return np.ldexp(squares, 2 * self.power)
 
-    def block_size(self, X, work: float) -> int:
+    def block_size(self, X: Any, work: float) -> int:
         """Return the number of rows of a block, if a row costs `work` multiplications."""
         n, d = X.shape
         size = items_per_call(max(work, d))
@@ -59,7 +59,7 @@ class OriginAndUnit(NamedTuple):
             size = min(size, max(_BLOCK / d, 32))
         return max(1, min(n, int(size)))
 
-    def blocks(self, X, work: float) -> Iterator[tuple[slice, np.ndarray]]:
+    def blocks(self, X: Any, work: float) -> Iterator[tuple[slice, np.ndarray]]:
         """Yield slices of rows, and the rows in units, if a row costs `work` multiplications."""
         n, size = X.shape[0], self.block_size(X, work)
         if size == n:
@@ -78,7 +78,7 @@ class Moments(NamedTuple):
     variance: float
 
 
-def choose_units(X, weights, origin=None) -> tuple[OriginAndUnit, Moments]:
+def choose_units(X: Any, weights: Any, origin: Any = None) -> tuple[OriginAndUnit, Moments]:
     """Return units for `X`, and its moments in them; `weights` are empty for ones."""
     if origin is None and not sp.issparse(X) and X.size <= _FEW:
         moments = _moments_in_own_units(X, weights)
@@ -109,7 +109,7 @@ def _moments_in_own_units(X, weights):
     return None
 
 
-def shared_units(X, offsets, origin) -> OriginAndUnit:
+def shared_units(X: Any, offsets: np.ndarray, origin: np.ndarray | None) -> OriginAndUnit:
     """Return units for distances from rows of `X` to ``origin + offsets``."""
     units = OriginAndUnit(origin)
     largest = max(_largest(X, units), float(np.abs(offsets).max()))
@@ -117,7 +117,7 @@ def shared_units(X, offsets, origin) -> OriginAndUnit:
     return units if low <= largest**2 <= high else units._replace(power=frexp(largest)[1])
 
 
-def far_origin(X, far: float | None = None) -> np.ndarray | None:
+def far_origin(X: Any, far: float | None = None) -> np.ndarray | None:
     """Return the mean of some rows, in the type of `X`, if the data lie far from 0; else None.
 
     They do where the squared norm of the mean exceeds the variance `far` times, `_FAR` by default.

@@ -4,6 +4,8 @@ Rows are drawn along one fixed projection of the data, so that neither their ord
 weights or by copies changes the draws.
 """
 
+from typing import Any
+
 import numpy as np
 from scipy import sparse as sp
 
@@ -16,7 +18,7 @@ class RowSampler:
     """Draws rows of `X` with probabilities in proportion to their weights, empty for ones."""
 
     @single_threaded_blas()
-    def __init__(self, X, weights):
+    def __init__(self, X: Any, weights: Any) -> None:
         n, d = X.shape
         direction = np.sin(1.0 + np.arange(d))
         keys = np.empty(n)
@@ -37,7 +39,7 @@ class RowSampler:
         """Indices of all rows, sorted along the projection."""
         return self._order
 
-    def draw(self, uniform, factor=None) -> np.ndarray:
+    def draw(self, uniform: np.ndarray, factor: np.ndarray | None = None) -> np.ndarray:
         """Return a row for each number in [0, 1), or no rows if all probabilities are 0.
 
         `factor` multiplies the weights.
@@ -61,7 +63,7 @@ class RowSampler:
             drawn[t] = self._order[starts[block] + at]
         return drawn
 
-    def draw_many(self, uniform) -> np.ndarray:
+    def draw_many(self, uniform: np.ndarray) -> np.ndarray:
         """Return rows as `draw` does; faster for many numbers or calls."""
         n = len(self._order)
         if not len(self._weights):
@@ -79,7 +81,7 @@ class RowSampler:
         return mass if factor is None else mass * factor[rows]
 
 
-def random_rows(sampler, n_clusters, n_samples, rng) -> np.ndarray:
+def random_rows(sampler: Any, n_clusters: Any, n_samples: Any, rng: Any) -> np.ndarray:
     """Return distinct rows, drawn one after the other by their weights."""
     left = np.ones(n_samples)
     rows = []

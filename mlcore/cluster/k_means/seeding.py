@@ -1,5 +1,7 @@
 """Seeds of k-means by greedy k-means++, from dense or sparse samples."""
 
+from typing import Any
+
 import numpy as np
 from scipy import sparse as sp
 
@@ -18,7 +20,9 @@ _FEW_ROWS = 2**14
 _FEW = 2**24  # differences of one start: some milliseconds, in a single call
 
 
-def k_means_plus_plus(X, weights, units, n_clusters, rng, sampler) -> np.ndarray:
+def k_means_plus_plus(
+    X: Any, weights: Any, units: Any, n_clusters: int, rng: np.random.Generator, sampler: Any
+) -> np.ndarray:
     """Return indices of up to `n_clusters` rows of X, seeds by squared distances.
 
     `X` (n, d) is dense or CSR; `weights`, float64 (n,), are empty for ones.

@@ -1,12 +1,14 @@
 """Assignment of few dense samples: several steps of Lloyd's algorithm in one call."""
 
+from typing import Any
+
 import numpy as np
 
 from mlcore._ext.cluster.k_means import small_assignment as _ext
 from mlcore.cluster.k_means.origin_and_unit import OriginAndUnit
 
 
-def half_norms(centers) -> np.ndarray:
+def half_norms(centers: np.ndarray) -> np.ndarray:
     """Return half the squared norms of centres, compiled: all searches use the same bits."""
     halves = np.empty(len(centers), dtype=centers.dtype)
     _ext.half_norms(centers, halves)
@@ -19,7 +21,14 @@ class SmallAssignment:
     `weights`, float64 (n,), are empty for ones; `summed` is False if only labels are wanted.
     """
 
-    def __init__(self, X, weights, units: OriginAndUnit, n_clusters: int, summed: bool = True):
+    def __init__(
+        self,
+        X: np.ndarray,
+        weights: np.ndarray,
+        units: OriginAndUnit,
+        n_clusters: int,
+        summed: bool = True,
+    ) -> None:
         n, d = X.shape
         self.weights, self.labels = weights, np.full(n, -1, dtype=np.int32)
         self._X = units.place(X)
@@ -29,13 +38,15 @@ class SmallAssignment:
         padded = -(-n_clusters // 4) * 4
         self._scratch = np.empty(padded * (d + 1) + _ext.SCRATCH * width, dtype=X.dtype)
 
-    def assign(self, centers) -> int:
+    def assign(self, centers: np.ndarray) -> int:
         """Give each sample the label of its nearest centre, and return how many labels changed."""
         return _ext.assign(
             self._X, self.weights, centers, self.labels, self._sums, self._counts, self._scratch
         )
 
-    def steps(self, centers, n_steps, tol, squares, duplicate):
+    def steps(
+        self, centers: np.ndarray, n_steps: int, tol: float, squares: float, duplicate: float
+    ) -> tuple[Any, ...]:
         """Take up to `n_steps` steps of Lloyd's algorithm.
 
         Return centres, trace, squared movements, labels changed last, and True if that exceeded
@@ -50,11 +61,11 @@ class SmallAssignment:
         )  # fmt: skip
         return centers, trace[:made].tolist(), shifts[:made].tolist(), changed, moved
 
-    def totals(self):
+    def totals(self) -> tuple[Any, ...]:
         """Return the weighted sums (k, d) and the weights (k,) by label, both float64."""
         return self._sums, self._counts
 
-    def objective(self, centers):
+    def objective(self, centers: np.ndarray) -> tuple[Any, ...]:
         """Return the weighted sum of squared distances from the centres, and the largest."""
         squared = np.empty(len(self._X))
         return _ext.distances(self._X, self.weights, centers, self.labels, squared)

@@ -1,6 +1,7 @@
 """Assignment of sparse samples: the passes of Lloyd's algorithm on CSR rows."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +17,7 @@ _EPS = float(np.finfo(np.float64).eps)
 class SparseRows:
     """CSR samples in units, with squared norms, float64 (n,), for the compiled loops."""
 
-    def __init__(self, X, units: OriginAndUnit):
+    def __init__(self, X: Any, units: OriginAndUnit) -> None:
         self.X = units.place(X) if units.power else X
         self.n, self.d = X.shape
         self.entries = self.X.indptr.astype(np.int64, copy=False), self.X.indices, self.X.data
@@ -27,7 +28,7 @@ class SparseRows:
         """Yield first and last rows of parts, each compared with so many centres in one call."""
         yield from pieces(self.n, 2 * self.X.nnz / self.n * n_centers + self.d / 32 + 2)
 
-    def compare(self, rows, columns, costs):
+    def compare(self, rows: np.ndarray, columns: np.ndarray, costs: np.ndarray) -> None:
         """Set costs[1 + j] to the squared distances of samples from rows[j], or costs[0] if less.
 
         Distances within rounding become 0. `columns` is scratch, zeros before and after.
@@ -52,8 +53,14 @@ class SparseAssignment:
     """
 
     def __init__(
-        self, X, weights, units: OriginAndUnit, n_clusters: int, max_iter: int, summed: bool = True
-    ):
+        self,
+        X: Any,
+        weights: np.ndarray,
+        units: OriginAndUnit,
+        n_clusters: int,
+        max_iter: int,
+        summed: bool = True,
+    ) -> None:
         self._rows = SparseRows(X, units)
         self.weights, self.units = weights, units
         self.labels = np.full(self._rows.n, -1, dtype=np.int32)
@@ -67,13 +74,13 @@ class SparseAssignment:
         self._max_norm = float(np.sqrt(self._rows.norms.max()))
         self._center_rows = None  # centres as rows
 
-    def assign(self, centers) -> int:
+    def assign(self, centers: np.ndarray) -> int:
         """Give each sample the label of its nearest centre, and return how many labels changed."""
         if self._center_rows is None or centers is not self._center_rows:
             self.place(centers)
         return self.search()
 
-    def place(self, centers):
+    def place(self, centers: np.ndarray) -> None:
         """Set the centres."""
         self._norms[...] = 0
         _ext.set_columns(centers, self._columns, self._singles, self._norms)
@@ -127,17 +134,17 @@ class SparseAssignment:
             self._norms, self._movement, np.empty((groups, 3, _ext.GROUP)), threads,
         )  # fmt: skip
 
-    def centers(self):
+    def centers(self) -> np.ndarray:
         """Return the centres as rows."""
         if self._center_rows is None:
             self._center_rows = self._columns[:, : self._k].T.astype(self._dtype, order="C")
         return self._center_rows
 
-    def totals(self):
+    def totals(self) -> tuple[Any, ...]:
         """Return the weighted sums (k, d) and the weights (k,) by label, both float64."""
         return self._sums[:, : self._k].T, self._mass[: self._k]
 
-    def distances(self, centers):
+    def distances(self, centers: np.ndarray) -> Iterator[Any]:
         """Yield slices of rows and squared distances from the centres of their labels."""
         norms = np.einsum("jd,jd->j", centers, centers, dtype=np.float64)
         centers = centers.astype(self._rows.X.dtype, copy=False)
@@ -146,7 +153,7 @@ class SparseAssignment:
             _ext.own_squares(*self._rows.entries, first, last, centers, norms, self.labels, out)
             yield slice(first, last), out
 
-    def row(self, i):
+    def row(self, i: Any) -> Any:
         """Return sample `i` in the units, as float64."""
         return self._rows.X[[i]].toarray()[0].astype(np.float64)
 
@@ -158,6 +165,6 @@ def _zeros(shape, dtype):
     return array
 
 
-def seed_columns(n_features, n_rows):
+def seed_columns(n_features: int, n_rows: int) -> np.ndarray:
     """Return the columns that `SparseRows.compare` needs for up to `n_rows` rows."""
     return _zeros((n_features, _ext.padded(n_rows)), np.float64)

@@ -38,31 +38,31 @@ class Stored:
     `form` says how a value gives a cost; see `_ext.fasterpam`. `norms` (n,) are squared norms.
     """
 
-    def __init__(self, values, form, norms, max_cost):
+    def __init__(self, values: np.ndarray, form: str, norms: np.ndarray, max_cost: float) -> None:
         self.values, self.form, self.norms, self.max_cost = values, form, norms, max_cost
         self.n, self.dtype = len(values), values.dtype
         self.small = form in ("values", "squares") and values.size <= _FEW
 
-    def blocks(self, order) -> Iterator[tuple]:
+    def blocks(self, order: np.ndarray) -> Iterator[tuple]:
         """Yield an array of rows, places in it, and the samples of these rows."""
         for first, last in pieces(len(order), 2 * self.n):
             yield self.values, order[first:last], order[first:last]
 
-    def row(self, j):
+    def row(self, j: Any) -> np.ndarray:
         """Return the row of sample j."""
         return self.values[j]
 
-    def submatrix(self, medoids, samples):
+    def submatrix(self, medoids: Any, samples: Any) -> Any:
         """Return an array, the places of the medoids' rows in it, and the samples' columns."""
         return self.values, medoids, samples
 
-    def exact(self, medoids):
+    def exact(self, medoids: np.ndarray) -> np.ndarray:
         """Return distances (n, k) from medoids if they are stored in double precision."""
         if self.form not in ("values", "squares") or self.dtype != np.float64:
             return None
         return np.ascontiguousarray(self.values[medoids].T)
 
-    def part(self, chosen):
+    def part(self, chosen: Any) -> Any:
         """Return rows of these samples only."""
         norms = self.norms[chosen] if len(self.norms) else self.norms
         return Stored(self.values[np.ix_(chosen, chosen)], self.form, norms, self.max_cost)
@@ -71,7 +71,7 @@ class Stored:
 class OnDemand:
     """Rows of inner products, formed at each request; methods as in `Stored`."""
 
-    def __init__(self, Z, form, norms, max_cost):
+    def __init__(self, Z: Any, form: Any, norms: Any, max_cost: Any) -> None:
         self.form, self.norms, self.max_cost = form, norms, max_cost
         self.n, self.dtype, self.small = len(Z), Z.dtype, False
         self._Z = Z
@@ -79,38 +79,38 @@ class OnDemand:
         self._step = min(self.n, max(16, _BLOCK // self.n))
         self._buffer = scratch_array((self._step, self.n), Z.dtype)
 
-    def blocks(self, order):
+    def blocks(self, order: Any) -> Iterator[Any]:
         for start in range(0, len(order), self._step):
             now = order[start : start + self._step]
             at = np.arange(len(now))
             self._packed.block(now, self._packed.columns(), self._buffer, at)
             yield self._buffer, at, now
 
-    def row(self, j):
+    def row(self, j: Any) -> Any:
         out = np.empty((1, self.n), dtype=self.dtype)
         self._packed.block(np.array([j]), self._packed.columns(), out, np.arange(1))
         return out[0]
 
-    def submatrix(self, medoids, samples):
+    def submatrix(self, medoids: Any, samples: Any) -> Any:
         out = np.empty((len(medoids), len(samples)), dtype=self.dtype)
         at = np.arange(len(medoids))
         self._packed.block(medoids, self._packed.columns(samples), out, at)
         return out, at, np.arange(len(samples))
 
-    def exact(self, _):
+    def exact(self, _: Any) -> Any:
         return None
 
-    def part(self, chosen):
+    def part(self, chosen: Any) -> Any:
         return _inner_products(self._Z[chosen], self.form, self.norms[chosen], self.max_cost)
 
-    def stored(self):
+    def stored(self) -> Any:
         """Return `Stored` rows of the same values."""
         values = scratch_array((self.n, self.n), self.dtype)
         self._packed.symmetric(values)
         return Stored(values, self.form, self.norms, self.max_cost)
 
     @property
-    def worth_storing(self):
+    def worth_storing(self) -> Any:
         """True if all rows fit `_STORED_BYTES` and are dear to form again."""
         size = self.n**2 * self.dtype.itemsize
         dear = self._packed.layout.terms_per_value > _CHEAP or self._step == self.n
@@ -128,22 +128,22 @@ class Dissimilarity:
     The cost of a sample is its distance to this power, 1 or 2. Errors name `owner`.
     """
 
-    def __init__(self, metric, power, owner):
+    def __init__(self, metric: str, power: int, owner: str) -> None:
         self.metric, self.power, self.owner = as_metric(metric, owner), power, owner
         self.unit = 0  # costs of `rows` are those of the data times 2^-unit
         self.fitted = {}  # parameters of the metric that depend on the samples of the fit
 
     @property
-    def precomputed(self):
+    def precomputed(self) -> bool:
         """True if samples are given as a matrix of distances."""
         return self.metric == "precomputed"
 
     @property
-    def euclidean(self):
+    def euclidean(self) -> bool:
         """True if inner products give the distances."""
         return self.metric in _EUCLIDEAN
 
-    def rows(self, X, weights):
+    def rows(self, X: np.ndarray, weights: np.ndarray) -> Stored:
         """Return `Stored` or `OnDemand` rows for samples X, or for the distances X."""
         if self.precomputed:
             return self._given(X)
@@ -193,7 +193,7 @@ class Dissimilarity:
         form = "values" if self.power == 1 else "squares"
         return Stored(D, form, np.empty(0, dtype=Z.dtype), largest**self.power)
 
-    def blocks(self, X, fitted) -> Iterator[tuple[slice, np.ndarray]]:
+    def blocks(self, X: np.ndarray, fitted: dict[Any, Any]) -> Iterator[tuple[slice, np.ndarray]]:
         """Yield rows of X and their float64 distances (not powers) from the medoids of a fit.
 
         Euclidean distances are formed from differences: no digits cancel.
@@ -230,7 +230,7 @@ def _squares(X, centers):
     return out
 
 
-def rounding_of_search(rows, n_features: int, objective: float, weight: float) -> float:
+def rounding_of_search(rows: Stored, n_features: int, objective: float, weight: float) -> float:
     """Return a bound on the rounding of an objective that `rows` gave.
 
     Squares from inner products are off by (d + 4) eps (|x| + |m|)², stored ones rounded once.

@@ -1,6 +1,7 @@
 """FasterPAM: swaps of a medoid for a sample, each made as soon as it lowers the objective."""
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,7 +31,7 @@ class NearestMedoids:
     `rows` are Stored or OnDemand; `weights`, float64 (n,), are empty for ones.
     """
 
-    def __init__(self, rows, weights, medoids):
+    def __init__(self, rows: Any, weights: np.ndarray, medoids: np.ndarray) -> None:
         self._rows, self._weights = rows, weights
         self.medoids = medoids.copy()
         n, k, dtype = rows.n, len(medoids), rows.dtype
@@ -49,7 +50,7 @@ class NearestMedoids:
             )
         self._sum_costs()
 
-    def first_improving(self, block, start, threshold):
+    def first_improving(self, block: Any, start: Any, threshold: Any) -> Any:
         """Return the place of the first improving candidate, its slot, and the changes up to it.
 
         The place is the length of the block if no candidate improves.
@@ -64,7 +65,7 @@ class NearestMedoids:
         )  # fmt: skip
         return at, int(slots[at]), changes[start : at + 1]
 
-    def swap(self, slot, sample) -> bool:
+    def swap(self, slot: Any, sample: Any) -> bool:
         """Make `sample` the medoid in `slot`; undo and return False if that is no improvement."""
         state = self.nearest, self.second, self.labels, self.second_labels
         before = *(array.copy() for array in state), self._removal.copy(), self.objective
@@ -91,7 +92,7 @@ class NearestMedoids:
         self._limit()
         return False
 
-    def swaps(self, candidates, share, decrease):
+    def swaps(self, candidates: np.ndarray, share: float, decrease: float) -> tuple[Any, ...]:
         """Try candidates in turn, as `first_improving` and `swap` do, in a call for few samples.
 
         Return changes, decreases when tried, objectives after swaps, and the last decrease.
@@ -122,7 +123,15 @@ class NearestMedoids:
         self._limits = _limits(self._rows, self.second)
 
 
-def swap_medoids(rows, state, order, *, tol, max_iter, report=None) -> Swaps:
+def swap_medoids(
+    rows: Any,
+    state: NearestMedoids,
+    order: np.ndarray,
+    *,
+    tol: float,
+    max_iter: int,
+    report: Callable[..., Any] | None = None,
+) -> Swaps:
     """Swap until no candidate in `order` improves the objective by the share `tol` of it.
 
     FasterPAM (E. Schubert, P. Rousseeuw, Information Systems 101, 2021). A swap lowers the change
@@ -171,7 +180,9 @@ def swap_medoids(rows, state, order, *, tol, max_iter, report=None) -> Swaps:
     return Swaps(state.medoids, trace, n_iter, converged)
 
 
-def improve_on_parts(rows, medoids, order, draw) -> np.ndarray:
+def improve_on_parts(
+    rows: Any, medoids: np.ndarray, order: np.ndarray, draw: Callable[..., Any]
+) -> np.ndarray:
     """Return initial medoids, improved by swaps on ever larger parts of the samples.
 
     A part a quarter as large takes a sixteenth of the time; ``draw(m)`` returns m samples of one.
@@ -194,7 +205,7 @@ def improve_on_parts(rows, medoids, order, draw) -> np.ndarray:
     return medoids
 
 
-def build(rows, weights, n_clusters, order) -> np.ndarray:
+def build(rows: Any, weights: Any, n_clusters: Any, order: Any) -> np.ndarray:
     """Return medoids chosen one by one, each the sample that lowers the objective most.
 
     L. Kaufman, P. Rousseeuw, *Finding groups in data*, Wiley, 1990, chapter 2: BUILD.
@@ -221,7 +232,9 @@ def build(rows, weights, n_clusters, order) -> np.ndarray:
     return np.array(medoids)
 
 
-def plus_plus(rows, weights, n_clusters, sampler, rng) -> np.ndarray:
+def plus_plus(
+    rows: Any, weights: np.ndarray, n_clusters: int, sampler: Any, rng: np.random.Generator
+) -> np.ndarray:
     """Return medoids drawn by greedy k-means++.
 
     If fewer samples are distinct, the other medoids are the first unused samples.

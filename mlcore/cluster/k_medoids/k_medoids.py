@@ -323,7 +323,7 @@ class KMedoids(Transformer, Clusterer, Model):
             out[rows] = distances
         return self._wrap(out, original)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         precomputed = isinstance(self.metric, str) and self.metric == "precomputed"
         tags.input_tags.pairwise = tags.input_tags.positive_only = precomputed

@@ -1,5 +1,7 @@
 """Initial labels for kernel k-means: the nearest of seeds drawn in feature space."""
 
+from typing import Any
+
 import numpy as np
 
 from mlcore.cluster.k_means.row_sampler import RowSampler
@@ -15,7 +17,7 @@ class KernelStarts:
     `X` is None if samples are no rows of numbers; those within `rounding` (relative) are one point.
     """
 
-    def __init__(self, X, gram, rounding, weights):
+    def __init__(self, X: Any, gram: Any, rounding: float, weights: np.ndarray) -> None:
         if X is None:  # sums of rows of K do not depend on the order of its columns
             blocks = np.array_split(np.arange(gram.n), -(-gram.n // _ROWS))
             with single_threaded_blas():
@@ -23,7 +25,7 @@ class KernelStarts:
         self._sampler = RowSampler(X, weights)
         self._gram, self._weights, self._rounding = gram, weights, rounding
 
-    def random(self, n_clusters, rng) -> np.ndarray:
+    def random(self, n_clusters: Any, rng: Any) -> np.ndarray:
         """Return labels by the nearest of distinct points, drawn one by one by their weights."""
         costs = _Distances(self._gram, self._weights, self._rounding)
         for _ in range(n_clusters):
@@ -33,7 +35,7 @@ class KernelStarts:
             costs.add_best(rows)
         return costs.labels
 
-    def plus_plus(self, n_clusters, rng) -> np.ndarray:
+    def plus_plus(self, n_clusters: int, rng: np.random.Generator) -> np.ndarray:
         """Return labels by the nearest of samples drawn by greedy k-means++."""
         costs = _Distances(self._gram, self._weights, self._rounding)
         if len(greedy_seeds(costs, n_clusters, self._sampler, rng)) == n_clusters:

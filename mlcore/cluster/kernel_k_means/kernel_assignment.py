@@ -1,6 +1,7 @@
 """Assignment of samples to means in a kernel's feature space, from kernel values alone."""
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,7 +30,7 @@ class KernelAssignment:
     An update visits the rows of K of the changes, or of a whole cluster if these are fewer.
     """
 
-    def __init__(self, gram, weights, n_clusters):
+    def __init__(self, gram: Any, weights: np.ndarray, n_clusters: int) -> None:
         self._gram, self._weights, self._k = gram, weights, n_clusters
         self._present = weights > 0
         self._labels = np.full(gram.n, -1, dtype=np.int32)
@@ -43,7 +44,7 @@ class KernelAssignment:
         eps = float(np.finfo(self._gram.dtype).eps)
         return 64 * eps * float((self._weights * np.abs(self._gram.diagonal)).sum())
 
-    def move(self, labels) -> Means:
+    def move(self, labels: np.ndarray) -> Means:
         """Update the sums to these labels, and return the means."""
         k, w, old = self._k, self._weights, self._labels
         changed = np.flatnonzero((labels != old) & self._present)
@@ -93,11 +94,11 @@ class KernelAssignment:
             )
         return Means(labels, mass, squared_norms, objective)
 
-    def differs(self, labels) -> bool:
+    def differs(self, labels: np.ndarray) -> bool:
         """Return True if any sample of positive weight has another label now."""
         return bool(((labels != self._labels) & self._present).any())
 
-    def nearest(self, means) -> np.ndarray:
+    def nearest(self, means: Means) -> np.ndarray:
         """Return the label of the nearest mean of each sample, the first of equals."""
         present = means.mass > 0
         scales = np.divide(2.0, means.mass, out=np.zeros(self._k), where=present)
@@ -107,7 +108,7 @@ class KernelAssignment:
         _ext.nearest(self._sums, scales, squared_norms, labels, threads)
         return labels
 
-    def fill_empty(self, labels) -> None:
+    def fill_empty(self, labels: np.ndarray) -> None:
         """Give clusters without samples those that were farthest from their means."""
         w = self._weights
         mass = np.bincount(labels, w, self._k)
@@ -138,7 +139,13 @@ class Descent(NamedTuple):
     rose: bool  # True if the next step would have raised the objective by more than rounding
 
 
-def descend(assignment, labels, max_iter, tol, report) -> Descent:
+def descend(
+    assignment: KernelAssignment,
+    labels: np.ndarray,
+    max_iter: int,
+    tol: float,
+    report: Callable[..., Any],
+) -> Descent:
     """Assign samples to the nearest means until no label changes, or the objective stops falling.
 
     `tol` is the least relative decrease of the objective in a step that goes on.
@@ -165,7 +172,7 @@ def descend(assignment, labels, max_iter, tol, report) -> Descent:
     return Descent(means, np.array(trace), converged, rose)
 
 
-def without_empty(assignment, means) -> tuple[np.ndarray, np.ndarray]:
+def without_empty(assignment: KernelAssignment, means: Means) -> tuple[np.ndarray, np.ndarray]:
     """Return labels among the clusters with mass, and the mask of these clusters."""
     kept = means.mass > 0
     labels = means.labels

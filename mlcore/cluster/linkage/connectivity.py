@@ -18,7 +18,7 @@ _BLOCK = 2**20  # values in a block
 _OPERATIONS_OF_A_NUMBER = 4  # about, for each number read from memory
 
 
-def as_edges(connectivity: Any, X, metric, owner: str) -> tuple[np.ndarray, np.ndarray]:
+def as_edges(connectivity: Any, X: Any, metric: Any, owner: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the edges of a connected graph, and the component of each sample in the given one.
 
     `connectivity` is (n, n), or a function of X. Edges, int32 (m, 2), have each pair once, the
@@ -74,7 +74,7 @@ def _nearest(X, rows, columns, metric, owner):
     return pair
 
 
-def lengths_of(edges, X, metric, owner: str) -> np.ndarray:
+def lengths_of(edges: Any, X: Any, metric: Any, owner: str) -> np.ndarray:
     """Return the distance between the two samples of each edge, float64."""
     lengths = np.empty(len(edges))
     if metric == "precomputed":
@@ -96,7 +96,9 @@ def lengths_of(edges, X, metric, owner: str) -> np.ndarray:
     return as_distances(lengths, metric, owner)
 
 
-def merge_apart(X, edges, component, linkage: str, metric, owner: str, report) -> tuple:
+def merge_apart(
+    X: Any, edges: Any, component: Any, linkage: str, metric: Any, owner: str, report: Any
+) -> tuple:
     """Merge as `merge_along`, but samples of different components last, whatever their distance.
 
     Their heights, the last, may be less than those before.
@@ -138,7 +140,9 @@ def _merge_means(X, component, merged, heights):
         means, size, name = (np.delete(part, j, axis=0) for part in (means, size, name))
 
 
-def merge_along(X, edges, linkage: str, metric, owner: str, report, lengths=None) -> tuple:
+def merge_along(
+    X: Any, edges: Any, linkage: str, metric: Any, owner: str, report: Any, lengths: Any = None
+) -> tuple:
     """Merge clusters along edges until one is left, the nearest first.
 
     `edges`, int32 (m, 2), connect all samples. Returned are a sample of each of the two clusters,

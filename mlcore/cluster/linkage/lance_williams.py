@@ -1,5 +1,8 @@
 """Agglomerative clustering from a matrix of distances, updated after Lance and Williams."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from mlcore._ext.cluster.linkage import lance_williams as _ext
@@ -14,7 +17,7 @@ _PAD = 16  # values: rows start on cache lines and are whole vectors
 _MANY = 64  # features: with more, matrix products are faster than differences
 
 
-def square_matrix(n, owner):
+def square_matrix(n: int, owner: str) -> np.ndarray:
     """Return an uninitialised array for n² distances, its rows padded with zeros."""
     stride = -(-n // _PAD) * _PAD
     require_memory(
@@ -26,7 +29,7 @@ def square_matrix(n, owner):
     return D
 
 
-def fill_euclidean(X, D, squared=False):
+def fill_euclidean(X: np.ndarray, D: np.ndarray, squared: bool = False) -> None:
     """Set D[i, j] to |x_i - x_j| or its square; close points lose no digits to cancellation."""
     n, d = X.shape
     threads = effective_threads(n * n * d / 2)
@@ -44,7 +47,7 @@ def fill_euclidean(X, D, squared=False):
             )  # fmt: skip
 
 
-def fill_metric(X, D, metric, owner):
+def fill_metric(X: Any, D: Any, metric: Any, owner: Any) -> None:
     """Set D[i, j] to the distance of samples i and j, by a SciPy metric or a function."""
     n, d = X.shape
     wide = X.astype(np.float64, copy=False)
@@ -57,7 +60,7 @@ def fill_metric(X, D, metric, owner):
         D[start:n, rows] = block.T
 
 
-def diameter(X):
+def diameter(X: Any) -> Any:
     """Return the largest distance of two rows of X."""
     centred = X - X.mean(axis=0)
     norms = np.einsum("ij,ij->i", centred, centred)
@@ -75,7 +78,9 @@ def diameter(X):
     return float(np.linalg.norm(X[pair[0]] - X[pair[1]]))
 
 
-def merge_matrix(D, method, size, name, report):
+def merge_matrix(
+    D: np.ndarray, method: str, size: np.ndarray, name: np.ndarray, report: Callable[..., Any]
+) -> tuple[Any, ...]:
     """Merge clusters until one is left, from the matrix D of their distances, which is overwritten.
 
     D has squared distances if the method is one of `SQUARED`; `name` (n,) is a sample of each

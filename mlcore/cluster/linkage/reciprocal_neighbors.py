@@ -4,6 +4,8 @@ For reducible linkages (average, complete, Ward), where a merged cluster is no c
 than the closer of the two was, such pairs may be merged in any order.
 """
 
+from typing import Any
+
 import numpy as np
 from scipy.spatial import cKDTree
 
@@ -23,7 +25,7 @@ class PointClusters:
     `X`, float64 (n, d), is of magnitude about 1; `method` is "average", "complete" or "ward".
     """
 
-    def __init__(self, X, method):
+    def __init__(self, X: Any, method: Any) -> None:
         n = len(X)
         # Close points are adjacent, so that whole panels of others can be skipped.
         self.order = cKDTree(X, leafsize=32, balanced_tree=False, compact_nodes=False).indices
@@ -40,10 +42,10 @@ class PointClusters:
         if n > 1 and (self.value == 0).any():
             self._join_equal_points()
 
-    def __len__(self):
+    def __len__(self) -> Any:
         return len(self.size)
 
-    def merge(self, at_most, report):
+    def merge(self, at_most: Any, report: Any) -> None:
         """Merge until at most `at_most` clusters are left; `report` takes the distances."""
         while len(self) > at_most:
             self._search()
@@ -56,7 +58,7 @@ class PointClusters:
             self._merge(first, self.nearest[first], heights)
             report(heights)
 
-    def members(self):
+    def members(self) -> Any:
         """Return the points cluster by cluster: the start of each (m + 1,), and the points."""
         if self.ward:
             return np.arange(len(self) + 1), self.centres
@@ -65,7 +67,7 @@ class PointClusters:
         np.cumsum(np.bincount(self.label, minlength=len(self)), out=start[1:])
         return start, self.X[order]
 
-    def matrix(self, D):
+    def matrix(self, D: Any) -> None:
         """Write the distances of all clusters into `D`; Ward's are squared."""
         if self.ward:
             fill_euclidean(self.centres, D, squared=True)

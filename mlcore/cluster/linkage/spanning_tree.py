@@ -1,5 +1,7 @@
 """Minimum spanning trees of points: single linkage without a matrix of distances."""
 
+from typing import Any
+
 import numpy as np
 from scipy.linalg import eigh, qr
 
@@ -16,7 +18,7 @@ _PILOT = 256  # rows that the directions are taken from
 _ROUNDING = 2.5e-7  # of a distance on the screen, in units of the largest norm there
 
 
-def spanning_tree(X, report):
+def spanning_tree(X: Any, report: Any) -> Any:
     """Return the edges of a minimum spanning tree, int64 (n - 1, 2), and their lengths.
 
     X is float64 (n, d) of magnitude about 1. With few features by Borůvka's algorithm on a k-d
@@ -90,7 +92,7 @@ def _by_tree(X, report):
     return edges, lengths
 
 
-def as_panels(rows):
+def as_panels(rows: np.ndarray) -> np.ndarray:
     """Return rows in panels, (n_panels, n_features, width), padded with zeros."""
     width = _ext.PANEL_WIDTH[rows.dtype.itemsize]
     n, d = rows.shape

@@ -28,7 +28,14 @@ def check_distances(
 
 
 def distance_sums(
-    X, metric: str | Callable, order, starts, *, weights=None, squared=False, single=False
+    X: Any,
+    metric: str | Callable,
+    order: Any,
+    starts: Any,
+    *,
+    weights: Any = None,
+    squared: bool = False,
+    single: bool = False,
 ) -> Iterator[tuple[slice, np.ndarray]]:
     """Yield places in `order`, and sums of distances from these samples to each group, (places, k).
 
@@ -123,7 +130,7 @@ def _scale(X, power):
     X *= 2.0 ** (power - power // 2)
 
 
-def by_cluster(codes) -> tuple[np.ndarray, np.ndarray]:
+def by_cluster(codes: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return the samples ordered by cluster, and the start of each cluster and the end."""
     order = np.argsort(codes, kind="stable")
     return order, np.concatenate([[0], np.cumsum(np.bincount(codes))])

@@ -223,7 +223,7 @@ def _of_neighbors(X, kind, gamma, n_neighbors, self_tuning):
     return (both + sp.eye_array(n, dtype=X.dtype, format="csr")).tocsr()
 
 
-def shared_neighbors(X, n_neighbors):
+def shared_neighbors(X: Any, n_neighbors: Any) -> Any:
     """Return a CSR graph: 1 for two samples that are neighbours of each other, 1/2 where one is.
 
     A sample is the first of its own `n_neighbors`, as in scikit-learn.
@@ -235,7 +235,7 @@ def shared_neighbors(X, n_neighbors):
     return _shared(indices.ravel(), indices.shape[1], X.dtype)
 
 
-def shared_nearest(D, n_neighbors, owner):
+def shared_nearest(D: Any, n_neighbors: Any, owner: Any) -> Any:
     """Return the graph of `shared_neighbors` from a matrix of distances, dense or CSR.
 
     In a sparse matrix, only stored entries, zeros among them, are distances of neighbours.
@@ -264,7 +264,7 @@ def _shared(indices, k, dtype):
     return (graph + graph.T).tocsr()
 
 
-def of_pairs(X, function, parameters, owner):
+def of_pairs(X: Any, function: Any, parameters: Any, owner: Any) -> Any:
     """Return the symmetric matrix of ``function(x, y, **parameters)``, called once a pair."""
     n = X.shape[0]
     require_memory(

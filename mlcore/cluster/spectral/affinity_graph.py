@@ -95,7 +95,7 @@ class AffinityClusterer(Clusterer, Model):
     _affinities: ClassVar[tuple[str, ...]] = AFFINITIES
     _takes_functions: ClassVar[bool] = False
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         precomputed = isinstance(self.affinity, str) and self.affinity.startswith("precomputed")
         tags.input_tags.pairwise = tags.input_tags.positive_only = precomputed
@@ -210,7 +210,7 @@ def _unit_of(degrees, diagonal) -> float:
     return 2.0 * (others if others > 1e-8 * whole else whole) or 1.0
 
 
-def components(K) -> np.ndarray:
+def components(K: Any) -> np.ndarray:
     """Return the connected component of each sample, int (n,), in the graph of K's non-zeros.
 
     They are numbered in the order of their first samples. K is symmetric, dense or CSR.

@@ -1,6 +1,6 @@
 """Labels of samples from leading eigenvectors."""
 
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from scipy import linalg
@@ -15,14 +15,22 @@ SQUARE = ASSIGNMENTS[2:]  # these need as many vectors as clusters
 _ROTATIONS = 100  # at most
 
 
-def embedded(graph, vectors, method) -> np.ndarray:
+def embedded(graph: Any, vectors: np.ndarray, method: str) -> np.ndarray:
     """Return the rows (n, m) that the `method` clusters, from eigenvectors (n, m)."""
     if method == "cluster_qr":
         return vectors
     return vectors / np.sqrt(graph.mass)[:, None] if method == "kmeans" else unit_rows(vectors)
 
 
-def assigned(graph, vectors, embedding, k, method, n_init, rng) -> tuple[np.ndarray, float]:
+def assigned(
+    graph: Any,
+    vectors: np.ndarray,
+    embedding: np.ndarray,
+    k: int,
+    method: str,
+    n_init: int,
+    rng: np.random.Generator,
+) -> tuple[np.ndarray, float]:
     """Return labels (n,) int32 from leading eigenvectors, and their trace(G' S G).
 
     `embedding` (n, m) is from `embedded`; `n_init` counts starts of k-means.
@@ -40,7 +48,7 @@ def assigned(graph, vectors, embedding, k, method, n_init, rng) -> tuple[np.ndar
     return labels, *_objectives(graph, labels)
 
 
-def discretized(rows, rng) -> np.ndarray:
+def discretized(rows: Any, rng: Any) -> np.ndarray:
     """Return labels, int32: the largest coordinate of each unit row after the best rotation.
 
     Labels and rotation are optimised in turn (S. Yu, J. Shi, *Multiclass spectral clustering*, ICCV
@@ -66,7 +74,7 @@ def discretized(rows, rng) -> np.ndarray:
     return labels
 
 
-def by_pivots(rows) -> np.ndarray:
+def by_pivots(rows: Any) -> np.ndarray:
     """Return labels, int32: the largest coordinate of each row along axes that k rows define.
 
     The rows are pivots of a QR decomposition (A. Damle, V. Minden, L. Ying, *Simple, direct and

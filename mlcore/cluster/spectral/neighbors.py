@@ -1,6 +1,6 @@
 """Nearest neighbours of each sample, by a k-d tree with few features, else from products."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse as sp
@@ -20,7 +20,7 @@ class Neighbors(NamedTuple):
     distances: np.ndarray  # (n, k) float64
 
 
-def nearest_neighbors(X, k: int) -> Neighbors:
+def nearest_neighbors(X: Any, k: int) -> Neighbors:
     """Return the `k` nearest other samples by Euclidean distance; X is dense or CSR, k below n."""
     n = X.shape[0]
     if sp.issparse(X) or X.shape[1] > _TREE_FEATURES:

@@ -353,7 +353,14 @@ class SpectralClustering(AffinityClusterer):
 
 
 def relaxed(
-    graph, k, rng, start=None, tol=1e-4, max_iter=1000, report=None, solver=None
+    graph: Any,
+    k: int,
+    rng: np.random.Generator,
+    start: Any = None,
+    tol: float = 1e-4,
+    max_iter: int = 1000,
+    report: Callable[..., Any] | None = None,
+    solver: Any = None,
 ) -> Eigenpairs:
     """Return the k leading eigenpairs of a graph, given the eigenvectors of its components."""
     parts = min(k, graph.n_components)

@@ -1,6 +1,6 @@
 """Pairs of directions with the largest correlations, from the covariances of two blocks."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg
@@ -163,7 +163,15 @@ class ScaledCovariances:
     `ridge` (p + q,) is to be added to the diagonal: the sum is about 1.
     """
 
-    def __init__(self, sums, powers, p, divisor, alphas, scale):
+    def __init__(
+        self,
+        sums: Any,
+        powers: np.ndarray,
+        p: int,
+        divisor: float,
+        alphas: tuple[Any, ...],
+        scale: bool,
+    ) -> None:
         d = len(powers)
         variances = sums.scatter.diagonal() / divisor
         with np.errstate(over="ignore"):
@@ -178,7 +186,7 @@ class ScaledCovariances:
         self.ridge = alpha[self.kept] / self.unit / self.unit
         self.powers, self.n_x, self.divisor = powers, p, divisor
 
-    def require_variance(self, owner):
+    def require_variance(self, owner: str) -> None:
         """Refuse a block without a feature that varies."""
         for name, varying in (("X", self.p), ("y", len(self.kept) - self.p)):
             if not varying:
@@ -206,7 +214,7 @@ class ScaledCovariances:
         M = whitened(C, factors, p)
         return Factorisation(factors, M, C, None, rcond, "pivoted cholesky")
 
-    def triangle(self, blocks, center):
+    def triangle(self, blocks: Blocks, center: np.ndarray) -> np.ndarray:
         """Return R with ``R'R = C`` from the rows, by QR of one block after the other."""
         kept, powers, R = self.kept, self.powers[self.kept], np.zeros((0, len(self.kept) + 1))
         unit = self.unit * np.sqrt(self.divisor)
@@ -252,7 +260,9 @@ class ScaledCovariances:
         )
         return BlockOfVariates(*values)
 
-    def evidence(self, pairs, C, R=None, eps=_EPS):
+    def evidence(
+        self, pairs: CanonicalPairs, C: np.ndarray, R: np.ndarray | None = None, eps: float = _EPS
+    ) -> tuple[Any, ...]:
         """Return the largest ``|U'AU - I|``, of V too, and off the diagonal ``|U'C_xy V|``.
 
         Rounding errors are added: `eps` of the directions and of R, which changes a variate by that

@@ -248,7 +248,7 @@ class FisherVectors(Transformer, Model):
         options.setdefault("accept_sparse", self.mixture._tags.get("input_tags.sparse", False))
         return super()._check_X(X, **options)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         inner = getattr(self.mixture, "_tags", {})
@@ -290,7 +290,7 @@ class Scores:
         sizes = {_ext.WEIGHTS: k, _ext.MEANS: k * d, _ext.SCALES: k * d, _ext.ONE_SCALE: k}
         self.size = sum(size for flag, size in sizes.items() if self.parts & flag)
 
-    def vectors(self, sets, finish):
+    def vectors(self, sets: Sets, finish: bool) -> np.ndarray:
         """Return the vectors of all sets, with powers and norms if they are to be finished."""
         table, n, (k, d) = self.table, sets.shape[0], self.table.centres.shape
         size, dtype = self.size, sets.points.dtype
@@ -337,7 +337,7 @@ class Scores:
             total = total + rows.shape[0] * self.vectors(piece, False)
         return total / m
 
-    def finished(self, V):
+    def finished(self, V: Any) -> Any:
         """Return the vectors with their powers and norms."""
         if self.settings.power != 1:
             V = np.copysign(np.abs(V) ** self.settings.power, V)
@@ -348,7 +348,7 @@ class Scores:
             V = (V / np.where(norms > 0, norms, 1)).astype(V.dtype, copy=False)
         return V
 
-    def whitening(self, sets, weight):
+    def whitening(self, sets: Any, weight: Any) -> Any:
         """Return the symmetric root of the pseudo-inverse of the second moments, (size, size)."""
         size = self.size
         require_memory(

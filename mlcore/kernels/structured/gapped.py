@@ -1,6 +1,7 @@
 """Values of the kernel of common subsequences, weighted by their gaps."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -23,10 +24,10 @@ class GappedKernel(KernelOfStrings):
     def power(self) -> int:
         return 2 * self.length
 
-    def products(self, X, Y):
+    def products(self, X: Any, Y: Any) -> Any:
         return gapped_products(X, None if X is Y else Y, self.length, self.decay)
 
-    def squares(self, X):
+    def squares(self, X: Any) -> Any:
         name = "gapped", self.length, self.decay
         squares = X.of_all(name, lambda whole: gapped_diagonal(whole, self.length, self.decay))
         squares = squares[X.chosen]

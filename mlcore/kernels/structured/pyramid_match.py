@@ -160,7 +160,7 @@ class PyramidKernel(StructuredKernel):
 
     name = "PyramidMatch"
 
-    def products(self, X, Y):
+    def products(self, X: Any, Y: Any) -> Any:
         cubes = self.cubes(Y)
         even, odd = (
             gram_matrix(*((rows,) if X is Y else (rows, columns)), kernel="linear")
@@ -169,10 +169,10 @@ class PyramidKernel(StructuredKernel):
         odd /= 2
         return np.add(even, odd, out=even)
 
-    def squares(self, X):
+    def squares(self, X: Any) -> Any:
         return X.lengths().astype(np.float64)
 
-    def fitted(self, samples):
+    def fitted(self, samples: Any) -> Any:
         side, levels = self.cubes(samples).pyramid
         return {"side_": side, "levels_": levels}
 

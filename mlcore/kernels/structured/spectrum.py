@@ -1,7 +1,7 @@
 """Substrings of one length, ranked exactly, and how often each string has them."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse as sp
@@ -17,7 +17,7 @@ class SpectrumKernel(KernelOfStrings):
     normalize: bool
     length: int
 
-    def products(self, X, Y):
+    def products(self, X: Any, Y: Any) -> Any:
         grams = self.grams(Y)
         if not grams.n_columns:
             return np.zeros((len(X), len(Y)))
@@ -26,7 +26,7 @@ class SpectrumKernel(KernelOfStrings):
             return gram_matrix(counts, kernel="linear")
         return gram_matrix(counts, grams.of(Y), kernel="linear")
 
-    def squares(self, X):
+    def squares(self, X: Any) -> Any:
         counts = self.grams(X).of(X)
         return np.asarray(counts.multiply(counts).sum(axis=1))
 

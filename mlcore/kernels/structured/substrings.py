@@ -1,6 +1,7 @@
 """Values of the kernel of all common substrings."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -25,10 +26,10 @@ class SubstringKernel(KernelOfStrings):
     def power(self) -> int:
         return self.min_length
 
-    def products(self, X, Y):
+    def products(self, X: Any, Y: Any) -> Any:
         return substring_products(X, None if X is Y else Y, self._weights(X))
 
-    def squares(self, X):
+    def squares(self, X: Any) -> Any:
         name = "substrings", self.min_length, self.max_length, self.decay
         squares = X.of_all(name, lambda whole: substring_diagonal(whole, self._weights(whole)))
         squares = squares[X.chosen]

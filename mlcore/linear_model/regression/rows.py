@@ -131,7 +131,7 @@ class Rows(NamedTuple):
                 varies[outside] |= (block[:, outside] != near[outside]).any(axis=0)
         return varies
 
-    def blocks(self, center: np.ndarray):
+    def blocks(self, center: np.ndarray) -> Any:
         """Yield ranges of rows, and their features less the center, float64."""
         origin, power = self.data_units.origin, self.data_units.power
         scaled = bool(power.any())

@@ -244,10 +244,10 @@ class BernoulliComponents(BinomialProduct):
         super().__init__(n_components, alpha, np.ones(n_features), missing, owner)
         self.threshold = threshold
 
-    def wrong(self, values, most):
+    def wrong(self, values: np.ndarray, most: np.ndarray) -> np.ndarray:
         return (values != 0) & (values != 1) & ~np.isnan(values)
 
-    def refused(self, row, column, value, most):
+    def refused(self, row: Any, column: Any, value: Any, most: Any) -> Any:
         return ValueError(
             f"{self.owner}: X holds {value:g} at row {row}, column {column}, but with "
             "binarize=None must hold 0 and 1 only."

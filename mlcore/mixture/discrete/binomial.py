@@ -185,10 +185,10 @@ class BinomialMixture(DiscreteMixture):
 class BinomialComponents(BinomialProduct):
     """Independent numbers of successes, from 0 to the numbers of trials."""
 
-    def wrong(self, values, most):
+    def wrong(self, values: np.ndarray, most: np.ndarray) -> np.ndarray:
         return (values < 0) | (values > most)
 
-    def refused(self, row, column, value, most):
+    def refused(self, row: int, column: int, value: float, most: float) -> Any:
         negative = f"Negative values in data passed to {self.owner}" if value < 0 else self.owner
         return ValueError(
             f"{negative}: X holds {value:g} at row {row}, column {column}, but must hold numbers "

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse as sp
@@ -45,7 +45,7 @@ class BinomialProduct(DiscreteComponents):
         self.n_features = len(trials)
 
     @cached_property
-    def n_outcomes(self):
+    def n_outcomes(self) -> np.ndarray:
         return np.full((self.n_features, 1), 2.0)
 
     @abstractmethod
@@ -56,7 +56,7 @@ class BinomialProduct(DiscreteComponents):
     def refused(self, row: int, column: int, value: float, most: float) -> ValueError:
         """Return the error that tells of the wrong value at this place of X."""
 
-    def rows(self, X, weight, modes=None):
+    def rows(self, X: Any, weight: Any, modes: np.ndarray | None = None) -> Rows:
         """Return the rows; `modes` (d,) bool, if known, are the values that need no entry."""
         if sp.issparse(X):
             return self._sparse_rows(X, weight)
@@ -114,7 +114,7 @@ class BinomialProduct(DiscreteComponents):
             column = int(np.argmax(self.wrong(X[row], most)))
             raise self.refused(row, column, X[row, column], most[column])
 
-    def fill(self, loop, parameters, rows):
+    def fill(self, loop: Any, parameters: Parameters, rows: Rows) -> np.ndarray:
         """An entry turns one feature, or several, from the mode; or takes a missing one out."""
         logs, never = possible(parameters.table)
         mode, other = _by_value(logs, rows)
@@ -128,11 +128,11 @@ class BinomialProduct(DiscreteComponents):
             loop.require(*self._entries_of(sure, 0.0, rows))
         return logarithm(parameters.weights) + constant
 
-    def possible(self, parameters, rows):
+    def possible(self, parameters: Any, rows: Any) -> Any:
         pairs = (_by_value(values, rows) for values in possible(parameters.table))
         return tuple(self._entries_of(mode, other, rows) for mode, other in pairs)
 
-    def cancelling(self, parameters):
+    def cancelling(self, parameters: Any) -> Any:
         logs, _ = possible(parameters.table)
         sizes = np.maximum(-logs[: self.n_features], -logs[self.n_features :])
         return float((self.trials @ sizes).max())
@@ -159,7 +159,9 @@ class BinomialProduct(DiscreteComponents):
             table[n_codes:] = -constant
         return constant.sum(axis=0), table
 
-    def gathered(self, rows, sums, mass, log_likelihood, before):
+    def gathered(
+        self, rows: Rows, sums: Any, mass: Any, log_likelihood: float, before: np.ndarray | None
+    ) -> Statistics:
         d, k = rows.X.shape[1], len(mass)
         trials = self.trials[:, None]
         group = 1 if rows.sparse.values is not None else BIT_GROUP
@@ -186,10 +188,10 @@ class BinomialProduct(DiscreteComponents):
             )
         return Statistics(log_likelihood, mass, counts, most)
 
-    def by_column(self, values):
+    def by_column(self, values: np.ndarray) -> np.ndarray:
         return np.concatenate([values, values])
 
-    def parameters(self, mixture):
+    def parameters(self, mixture: Any) -> Parameters:
         p = mixture.means_.T
         failures = 1 - p
         if mixture._solution_ is not None:  # the same, to more digits where small
@@ -197,7 +199,7 @@ class BinomialProduct(DiscreteComponents):
             failures = np.where(np.abs(kept - failures) <= _ROUNDING, kept, failures)
         return Parameters(mixture.weights_, np.concatenate([p, failures]), mixture.mean_totals_)
 
-    def attributes(self, parameters):
+    def attributes(self, parameters: Parameters) -> dict[Any, Any]:
         p, failures = np.split(parameters.table, 2)
         return {
             "weights_": parameters.weights,
@@ -206,15 +208,15 @@ class BinomialProduct(DiscreteComponents):
             "_solution_": Failures(failures.copy()),
         }
 
-    def arrays(self, mixture):
+    def arrays(self, mixture: Any) -> tuple[Any, ...]:
         arrays = (mixture.weights_, mixture.means_)
         return arrays if mixture._solution_ is None else (*arrays, *mixture._solution_)
 
     @property
-    def settings(self):
+    def settings(self) -> Any:
         return self.trials.tobytes()
 
-    def later_rows(self, X, parameters, tables):
+    def later_rows(self, X: Any, parameters: Parameters, tables: dict[Any, Any]) -> tuple[Any, ...]:
         """Modes are those of the mixture: tables are the same in all calls."""
         if "modes" not in tables:
             means = np.ascontiguousarray(parameters.table[: self.n_features].T)
@@ -222,12 +224,12 @@ class BinomialProduct(DiscreteComponents):
         rows = self.rows(X, None, tables["modes"])
         return rows, (rows.sparse.n_columns, rows.sparse.values is None)
 
-    def n_parameters(self):
+    def n_parameters(self) -> Any:
         k, d = self.n_components, self.n_features
         return k - 1 + k * d
 
 
-def table_of_successes(value, name: str, shape: tuple | None, owner: str) -> np.ndarray:
+def table_of_successes(value: Any, name: str, shape: tuple | None, owner: str) -> np.ndarray:
     """Return given probabilities of success (k, d) as a table (2 d, k), those of failure behind."""
     means = _probabilities(value, name, shape, owner)
     return np.concatenate([means.T, 1 - means.T])

@@ -297,10 +297,10 @@ class CategoricalComponents(DiscreteComponents):
         self._sizes = list(map(len, categories))
 
     @cached_property
-    def n_outcomes(self):
+    def n_outcomes(self) -> np.ndarray:
         return np.array(self._sizes, dtype=float)[:, None]
 
-    def rows(self, X, weight):
+    def rows(self, X: np.ndarray, weight: Any) -> Rows:
         width = row_bytes(self.n_components)
         patterns = Patterns(self._sizes, np.isnan(X).any(axis=0), len(X), width)
         return self._encoded(X, weight, patterns)
@@ -318,7 +318,9 @@ class CategoricalComponents(DiscreteComponents):
         sparse = SparseRows(len(X), patterns.n_patterns, columns, None, None, weight)
         return Rows(X, weight, sparse, patterns=patterns)
 
-    def posterior(self, X, parameters, tables, with_proba):
+    def posterior(
+        self, X: np.ndarray, parameters: Parameters, tables: dict[Any, Any], with_proba: bool
+    ) -> tuple[Any, ...]:
         try:
             return super().posterior(X, parameters, tables, with_proba)
         except UnknownCategoryError as error:
@@ -330,7 +332,7 @@ class CategoricalComponents(DiscreteComponents):
         penalty = -np.inf if self.alpha == 0 else np.log(_UNSEEN)
         return np.where(unknown, penalty, 0.0).sum(axis=1) + density, *rest
 
-    def fill(self, loop, parameters, rows):
+    def fill(self, loop: Any, parameters: Parameters, rows: Rows) -> np.ndarray:
         logs, never = possible(parameters.table)
         table = rows.patterns.table(logs)
         if never.any():
@@ -338,24 +340,31 @@ class CategoricalComponents(DiscreteComponents):
         loop.fill(table, logarithms=False)
         return logarithm(parameters.weights)
 
-    def possible(self, parameters, rows):
+    def possible(self, parameters: Any, rows: Any) -> Any:
         logs, never = map(rows.patterns.table, possible(parameters.table))
         nothing = np.zeros(len(parameters.weights))
         return (nothing, logs), (nothing, never)
 
-    def gathered(self, rows, sums, mass, log_likelihood, before):
+    def gathered(
+        self,
+        rows: Rows,
+        sums: np.ndarray,
+        mass: np.ndarray,
+        log_likelihood: float,
+        before: np.ndarray | None,
+    ) -> Statistics:
         counts = rows.patterns.counts(sums)
         items = np.add.reduceat(counts, rows.patterns.edges[:-1])
         return Statistics(log_likelihood, mass, counts, items)
 
-    def by_column(self, values):
+    def by_column(self, values: np.ndarray) -> np.ndarray:
         return np.repeat(values, self._sizes, axis=0)
 
-    def parameters(self, mixture):
+    def parameters(self, mixture: CategoricalMixture) -> Parameters:
         table = np.vstack([p.T for p in mixture.probabilities_])
         return Parameters(mixture.weights_, table, mixture.mean_totals_)
 
-    def attributes(self, parameters):
+    def attributes(self, parameters: Parameters) -> dict[Any, Any]:
         edges = np.cumsum([0, *self._sizes])
         parts = zip(edges[:-1], edges[1:], strict=True)
         return {
@@ -365,10 +374,12 @@ class CategoricalComponents(DiscreteComponents):
             "mean_totals_": parameters.totals,
         }
 
-    def arrays(self, mixture):
+    def arrays(self, mixture: CategoricalMixture) -> list[Any]:
         return [mixture.weights_, *mixture.probabilities_, *mixture.categories_]
 
-    def later_rows(self, X, parameters, tables):
+    def later_rows(
+        self, X: np.ndarray, parameters: Parameters, tables: dict[Any, Any]
+    ) -> tuple[Any, ...]:
         if len(X) >= _FEW_ROWS:
             return self.rows(X, None), None
         if "patterns" not in tables:  # of single items, each of which may be unanswered
@@ -376,7 +387,7 @@ class CategoricalComponents(DiscreteComponents):
             tables["patterns"] = Patterns(self._sizes, [True] * n_items, 1, 0)
         return self._encoded(X, None, tables["patterns"]), "few rows"
 
-    def n_parameters(self):
+    def n_parameters(self) -> Any:
         k = self.n_components
         return k - 1 + k * sum(size - 1 for size in self._sizes)
 

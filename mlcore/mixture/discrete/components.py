@@ -130,7 +130,9 @@ class DiscreteComponents(Components):
 
     # ---- EM
 
-    def start(self, em, start_values, rng, number=0):
+    def start(
+        self, em: Any, start_values: tuple[Any, ...], rng: np.random.Generator, number: int = 0
+    ) -> Parameters:
         k, rows = self.n_components, em.rows
         weights, table = start_values
         weights = np.full(k, 1 / k) if weights is None else weights
@@ -177,7 +179,7 @@ class DiscreteComponents(Components):
         known = totals > 0
         return np.where(known, statistics.counts / np.where(known, totals, 1.0), otherwise)
 
-    def step_together(self, runs, rows, n_steps):
+    def step_together(self, runs: list[Any], rows: Rows, n_steps: int) -> bool:
         """Take the steps of all runs in one loop: on few rows, calls cost most."""
         if rows.sparse.n_rows > _SAMPLE:
             return False
@@ -203,7 +205,7 @@ class DiscreteComponents(Components):
             run.collapsed = np.flatnonzero(run.shrunk)
         return True
 
-    def statistics(self, rows, parameters):
+    def statistics(self, rows: Any, parameters: Any) -> Any:
         sums = self._sums(rows, parameters)
         return sums._replace(counts=sums.counts.copy())
 
@@ -213,7 +215,7 @@ class DiscreteComponents(Components):
         start = self.fill(loop, parameters, rows)
         return self.gathered(rows, *loop.sums(start), parameters.table)
 
-    def step(self, rows, parameters):
+    def step(self, rows: Rows, parameters: Parameters) -> tuple[Any, ...]:
         statistics = self._sums(rows, parameters)
         objective = self.objective(statistics, rows, parameters)
         return objective, *self.maximize(statistics, parameters)
@@ -229,7 +231,7 @@ class DiscreteComponents(Components):
         """Return the log-density of the prior for alpha = 1; called right after `fill`."""
         return float(logarithm(parameters.table).sum())
 
-    def rounding(self, parameters, objective, n):
+    def rounding(self, parameters: Parameters, objective: float, n: int) -> float:
         size = abs(objective) + self.cancelling(parameters)
         return (64 + n**0.5) * np.finfo(np.float64).eps * size
 
@@ -237,10 +239,10 @@ class DiscreteComponents(Components):
         """Return the size of terms of a row's log-density that may cancel."""
         return 0.0
 
-    def log_prior(self, parameters):
+    def log_prior(self, parameters: Any) -> Any:
         return self.alpha * float(logarithm(parameters.table).sum()) if self.alpha > 0 else 0.0
 
-    def maximize(self, statistics, parameters):
+    def maximize(self, statistics: Statistics, parameters: Parameters) -> tuple[Any, ...]:
         return self.smoothed(
             statistics, parameters, partial(smoothed_frequencies, statistics.counts)
         )
@@ -266,19 +268,21 @@ class DiscreteComponents(Components):
         mean_totals = statistics.totals / np.where(empty, total, statistics.mass)
         return Parameters(weights, table, mean_totals), weights <= _COLLAPSED
 
-    def expected(self, parameters, total_weight):
+    def expected(self, parameters: Any, total_weight: Any) -> Any:
         weights = parameters.weights
         prior = self.alpha / total_weight if total_weight > 0 else 0.0
         totals = parameters.totals * weights
         padded = self.by_column(totals + prior * self.n_outcomes)
         return Statistics(0.0, weights, parameters.table * padded - prior, totals)
 
-    def reorder(self, parameters, order):
+    def reorder(self, parameters: Parameters, order: np.ndarray) -> Parameters:
         return Parameters(*(values[..., order] for values in parameters))
 
     # ---- the fitted mixture
 
-    def posterior(self, X, parameters, tables, with_proba):
+    def posterior(
+        self, X: Any, parameters: Parameters, tables: dict[Any, Any], with_proba: bool
+    ) -> tuple[Any, ...]:
         rows, key = self.later_rows(X, parameters, tables)
         if key in tables:
             start, filled = tables[key]

@@ -46,7 +46,7 @@ class DiscreteMixture(Mixture):
         self.verbose = verbose
         self.callback = callback
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         from sklearn.utils import ClassifierTags
 
         tags = super().__sklearn_tags__()

@@ -179,25 +179,32 @@ class MultinomialComponents(DiscreteComponents):
         super().__init__(n_components, alpha, owner)
         self.n_features = self.n_outcomes = n_features
 
-    def rows(self, X, weight):
+    def rows(self, X: Any, weight: Any) -> Rows:
         if sp.issparse(X):
             return Rows(X, weight, rows_of_csr(X, weight))
         any_count = np.full(X.shape[1], np.inf, X.dtype)
         return Rows(X, weight, rows_of_array(X, any_count, weight)[0])
 
-    def fill(self, loop, parameters, rows):
+    def fill(self, loop: Any, parameters: Parameters, rows: Rows) -> np.ndarray:
         loop.fill(parameters.table, logarithms=True)
         return logarithm(parameters.weights)
 
-    def possible(self, parameters, rows):
+    def possible(self, parameters: Any, rows: Any) -> Any:
         logs, never = possible(parameters.table)
         nothing = np.zeros(len(parameters.weights))
         return (nothing, logs), (nothing, never)
 
-    def gathered(self, rows, sums, mass, log_likelihood, before):
+    def gathered(
+        self,
+        rows: Rows,
+        sums: np.ndarray,
+        mass: np.ndarray,
+        log_likelihood: float,
+        before: np.ndarray | None,
+    ) -> Statistics:
         return Statistics(log_likelihood, mass, sums, np.ones((1, len(sums))) @ sums)
 
-    def step(self, rows, parameters):
+    def step(self, rows: Rows, parameters: Parameters) -> tuple[Any, ...]:
         """Sums by column, probabilities and their logarithms pass through memory once."""
         loop = rows.sparse.loop(len(parameters.weights))
         start = self.fill(loop, parameters, rows)
@@ -206,25 +213,25 @@ class MultinomialComponents(DiscreteComponents):
         objective = self.objective(statistics, rows, parameters)
         return objective, *self.smoothed(statistics, parameters, loop.smoothed_frequencies)
 
-    def by_column(self, values):
+    def by_column(self, values: np.ndarray) -> np.ndarray:
         return values
 
-    def filled_log_prior(self, parameters, rows):
+    def filled_log_prior(self, parameters: Parameters, rows: Rows) -> float:
         return rows.sparse.loop(len(parameters.weights)).sum_of_table()
 
-    def parameters(self, mixture):
+    def parameters(self, mixture: MultinomialMixture) -> Parameters:
         return Parameters(mixture.weights_, mixture.means_.T, mixture.mean_totals_)
 
-    def attributes(self, parameters):
+    def attributes(self, parameters: Parameters) -> dict[Any, Any]:
         return {
             "weights_": parameters.weights,
             "means_": np.ascontiguousarray(parameters.table.T),
             "mean_totals_": parameters.totals,
         }
 
-    def arrays(self, mixture):
+    def arrays(self, mixture: MultinomialMixture) -> tuple[Any, ...]:
         return mixture.weights_, mixture.means_
 
-    def n_parameters(self):
+    def n_parameters(self) -> Any:
         k, d = self.n_components, self.n_features
         return k - 1 + k * (d - 1)

@@ -1,6 +1,7 @@
 """Response patterns of groups of neighbouring items: a row then has fewer entries."""
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +23,7 @@ class Patterns:
     row.
     """
 
-    def __init__(self, sizes, holes, n_rows, width):
+    def __init__(self, sizes: list[Any], holes: Any, n_rows: int, width: int) -> None:
         self.edges = np.cumsum([0, *sizes])
         outcomes = [int(size + hole) for size, hole in zip(sizes, holes, strict=True)]
         limit = _PATTERNS
@@ -51,7 +52,7 @@ class Patterns:
                 step *= outcomes[i]
             self._members.append(members)
 
-    def encoded(self, X, categories):
+    def encoded(self, X: np.ndarray, categories: list[Any]) -> np.ndarray:
         """Return the patterns of each row, (n_rows * length,) int32; None if a value is unknown.
 
         `categories` must be the same in every call.
@@ -84,7 +85,7 @@ class Patterns:
         unanswered = np.diff(self.edges).astype(np.int32) * self._steps
         return lows, edges, np.concatenate(lookups), unanswered, np.array(self._groups), searched
 
-    def table(self, logarithms):
+    def table(self, logarithms: np.ndarray) -> np.ndarray:
         """Return what patterns add to log-densities, (n_patterns, k), from what categories add."""
         table = np.empty((self.n_patterns, logarithms.shape[1]))
         for members, categories, patterns in self._parts():
@@ -95,7 +96,7 @@ class Patterns:
                 np.matmul(members, logarithms[categories], out=table[patterns])
         return table
 
-    def counts(self, by_pattern):
+    def counts(self, by_pattern: np.ndarray) -> np.ndarray:
         """Return sums by category, (n_categories, k), from sums by pattern."""
         counts = np.empty((self.edges[-1], by_pattern.shape[1]))
         for members, categories, patterns in self._parts():
@@ -112,7 +113,7 @@ class Patterns:
         )
 
 
-def found_categories(X):
+def found_categories(X: np.ndarray) -> list[Any]:
     """Return the values of each column, ascending, without NaN."""
     present = np.zeros((X.shape[1], _SMALL), np.uint8)
     others = np.zeros(X.shape[1], np.uint8)

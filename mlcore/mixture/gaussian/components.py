@@ -1,5 +1,7 @@
 """Gaussian components: their starts, steps, restarts and densities."""
 
+from typing import Any
+
 import numpy as np
 
 from mlcore.mixture.components import Components
@@ -39,7 +41,7 @@ class GaussianComponents(Components):
         self.scale, self._init_params = scale, init_params
         self._missing, self._owner = missing, owner
 
-    def rows(self, X, weight):
+    def rows(self, X: np.ndarray, weight: np.ndarray | None) -> Rows:
         if self._missing and np.isnan(X).any():
             return self._incomplete_rows(X, weight)
         variances = self.scale.variances
@@ -56,7 +58,13 @@ class GaussianComponents(Components):
             )
         return IncompleteRows(X, weight, self.reg_covar or 0.0)
 
-    def start(self, em, start_values, rng, number=0):
+    def start(
+        self,
+        em: Any,
+        start_values: tuple[Any, ...],
+        rng: np.random.Generator | None,
+        number: int = 0,
+    ) -> Parameters:
         weights, means, shapes = start_values
         if rng is None:
             return Parameters(weights, means, *shapes)
@@ -98,13 +106,13 @@ class GaussianComponents(Components):
         sample.merged = True
         return em.over(sample).best(runs, _START_STEPS - 1).following
 
-    def statistics(self, rows, parameters):
+    def statistics(self, rows: Rows, parameters: Parameters) -> Any:
         return rows.statistics(parameters)
 
-    def maximize(self, statistics, parameters):
+    def maximize(self, statistics: Any, parameters: Parameters) -> tuple[Any, ...]:
         return self.family.maximize(statistics, parameters, self.scale, self.reg_covar)
 
-    def step(self, rows, parameters):
+    def step(self, rows: Rows, parameters: Parameters) -> tuple[Any, ...]:
         """Take a step in float32 where it is exact enough; repeat it where means moved too far."""
         statistics = rows.statistics(parameters)
         objective = statistics.log_likelihood / rows.total
@@ -120,42 +128,46 @@ class GaussianComponents(Components):
         return objective, new, collapsed
 
     @property
-    def bounded(self):
+    def bounded(self) -> bool:
         return bool(self.reg_covar)  # with 0 the likelihood has no bound
 
     @property
-    def exact(self):
+    def exact(self) -> bool:
         return not self.reg_covar
 
-    def precise(self, rows, parameters, objective):
+    def precise(self, rows: Rows, parameters: Parameters, objective: float) -> float:
         if not rows.in_single(parameters):
             return objective
         return rows.statistics(parameters, exact=True).log_likelihood / rows.total
 
-    def rounding(self, parameters, objective, n):
+    def rounding(self, parameters: Parameters, objective: float, n: float) -> float:
         return rounding(self.family, parameters, self.scale.origin, objective, n)
 
-    def ties(self, rows, known=None, share=1.0):
+    def ties(self, rows: Rows, known: tuple[Any, ...] | None = None, share: float = 1.0) -> Ties:
         origin, power = self.scale.origin, self.weight_power
         ties = tied_values(rows.X, rows.weight, origin, power, merged=rows.merged)
         return ties if known is None else with_earlier(ties, rows, Ties(*known), share)
 
-    def spikes(self, ties, parameters, shrunk, mass):
+    def spikes(
+        self, ties: Ties, parameters: Parameters, shrunk: np.ndarray, mass: np.ndarray
+    ) -> Any:
         origin = self.scale.origin
         return spikes_among(shrunk, parameters, self.family, origin, ties, mass)
 
-    def of_ties(self, parameters, spikes):
+    def of_ties(self, parameters: Parameters, spikes: Any) -> dict[Any, Any]:
         d = len(self.scale.origin)
         flat = self.family.flat_directions(parameters, self.scale.variances, self.reg_covar)
         spikes = no_spikes(d) if spikes is None else spikes
         return {"spikes_": spikes, "flat_directions_": flat}
 
-    def why_it_fell(self):
+    def why_it_fell(self) -> str:
         if self.reg_covar:
             return f"reg_covar={self.reg_covar:g} adds to variances what the data do not have"
         return super().why_it_fell()
 
-    def restart(self, parameters, collapsed, rows, rng):
+    def restart(
+        self, parameters: Parameters, collapsed: np.ndarray, rows: Rows, rng: np.random.Generator
+    ) -> Parameters:
         """Restart at rows of low density, with the variances of the data."""
         weights, means, sigma, factors = map(np.copy, parameters)
         density = rows.densities(parameters)[0].astype(np.float64)
@@ -170,15 +182,15 @@ class GaussianComponents(Components):
             sigma[collapsed], factors[collapsed] = new.covariances, new.factors
         return Parameters(initialization.with_room(weights, collapsed), means, sigma, factors)
 
-    def reorder(self, parameters, order):
+    def reorder(self, parameters: Parameters, order: np.ndarray) -> Parameters:
         weights, means, sigma, factors = parameters
         sigma, factors = (self.family.reorder(values, order) for values in (sigma, factors))
         return Parameters(weights[order], means[order], sigma, factors)
 
-    def expected(self, parameters, total_weight):
+    def expected(self, parameters: Parameters, total_weight: float) -> Any:
         return self.family.expected(parameters, self.scale.origin, self.reg_covar or 0.0)
 
-    def attributes(self, parameters):
+    def attributes(self, parameters: Parameters) -> dict[Any, Any]:
         weights, means, sigma, factors = parameters
         return {
             "weights_": weights,
@@ -191,17 +203,19 @@ class GaussianComponents(Components):
             "data_variances_": self.scale.variances,
         }
 
-    def parameters(self, mixture):
+    def parameters(self, mixture: Any) -> Parameters:
         m = mixture
         return Parameters(m.weights_, m.means_, m.covariances_, m.precisions_cholesky_)
 
-    def posterior(self, X, parameters, tables, with_proba):
+    def posterior(
+        self, X: np.ndarray, parameters: Parameters, tables: dict[Any, Any], with_proba: bool
+    ) -> tuple[Any, ...]:
         if self._missing and np.isnan(X).any():
             rows = self._incomplete_rows(X, None)
         else:
             rows = Rows(X, None, self.family, self.scale.origin)
         return rows.densities(parameters, with_proba=with_proba)
 
-    def n_parameters(self):
+    def n_parameters(self) -> int:
         k, d = self.n_components, len(self.scale.origin)
         return k - 1 + k * d + self.family.n_parameters(k, d)

@@ -286,25 +286,27 @@ class Matrices(CovarianceType):
     any_rotation = True
     _valid = "symmetric, positive-definite"
 
-    def rows_of_a_component(self, d):
+    def rows_of_a_component(self, d: int) -> int:
         return 2 * d
 
-    def log_determinants(self, factors, d):
+    def log_determinants(self, factors: np.ndarray, d: int) -> float | np.ndarray:
         return np.log(np.diagonal(factors, axis1=-2, axis2=-1)).sum(-1)
 
-    def made_valid(self, values):
+    def made_valid(self, values: np.ndarray) -> np.ndarray:
         turned, largest = np.swapaxes(values, -1, -2), np.abs(values).max(axis=(-1, -2))
         if (np.abs(values - turned) > TOLERANCE * largest[..., None, None]).any():
             return None
         return (values + turned) / 2
 
-    def precisions(self, factors):
+    def precisions(self, factors: np.ndarray) -> np.ndarray:
         return factors @ np.swapaxes(factors, -1, -2)
 
-    def correlated(self, Z, factor):
+    def correlated(self, Z: np.ndarray, factor: np.ndarray) -> np.ndarray:
         return np.linalg.solve(factor.T, Z.T).T
 
-    def n_flat(self, parameters, varying, unit, reg_covar):
+    def n_flat(
+        self, parameters: Parameters, varying: np.ndarray, unit: np.ndarray, reg_covar: float | None
+    ) -> np.ndarray:
         d = parameters.means.shape[1]
         C = parameters.covariances.reshape(-1, d, d)
         roots = np.sqrt(unit)
@@ -328,52 +330,56 @@ class Full(Matrices):
 
     name = layout = "full"
 
-    def shape(self, k, d):
+    def shape(self, k: int, d: int) -> tuple[Any, ...]:
         return k, d, d
 
-    def n_parameters(self, k, d):
+    def n_parameters(self, k: int, d: int) -> int:
         return k * (d * (d + 1) // 2)
 
-    def operations(self, k, d):
+    def operations(self, k: int, d: int) -> int:
         return k * d * d
 
-    def in_single(self, parameters):
+    def in_single(self, parameters: Parameters) -> bool:
         present = parameters.weights > 0
         factors, covariances = parameters.factors[present], parameters.covariances[present]
         deviations = np.sqrt(np.diagonal(covariances, axis1=1, axis2=2))
         return bool((deviations[:, None, :] @ np.abs(factors)).max() <= _MOST_STRETCH)
 
-    def coordinate_roundings(self, parameters, origin):
+    def coordinate_roundings(self, parameters: Parameters, origin: np.ndarray) -> float:
         present = parameters.weights > 0
         offsets = np.abs(parameters.means[present] - origin)
         factors, covariances = parameters.factors[present], parameters.covariances[present]
         deviations = np.sqrt(np.diagonal(covariances, axis1=-2, axis2=-1))
         return ((deviations + offsets)[:, None, :] @ np.abs(factors)).max()
 
-    def second_moments(self, sums, k, d, rows):
+    def second_moments(self, sums: np.ndarray, k: int, d: int, rows: Any) -> np.ndarray:
         upper, place = sums.reshape(k, d, d), np.arange(d)
         return np.where(place[:, None] <= place, upper, upper.transpose(0, 2, 1))
 
-    def moved(self, statistics, shift):
+    def moved(self, statistics: Statistics, shift: np.ndarray) -> Statistics:
         log_likelihood, mass, first, second = statistics
         step = mass[:, None] * shift
         cross = first[:, :, None] * shift[:, None, :]
         second = second + cross + cross.transpose(0, 2, 1) + step[:, :, None] * shift[:, None, :]
         return Statistics(log_likelihood, mass, first + step, second)
 
-    def scatter(self, statistics, divisor, shift, offsets):
+    def scatter(
+        self, statistics: Statistics, divisor: np.ndarray, shift: np.ndarray, offsets: np.ndarray
+    ) -> tuple[Any, ...]:
         S = statistics.second / divisor[:, None, None] - shift[:, :, None] * shift[:, None, :]
         return S, np.diagonal(S, axis1=1, axis2=2)
 
-    def floor(self, S, means, data_variances, reg_covar):
+    def floor(
+        self, S: np.ndarray, means: np.ndarray, data_variances: np.ndarray, reg_covar: float | None
+    ) -> tuple[Any, ...]:
         return raised_to_limit(S, (EPS * means) ** 2, _units(data_variances), reg_covar)
 
-    def expected(self, parameters, origin, reg_covar):
+    def expected(self, parameters: Parameters, origin: np.ndarray, reg_covar: float) -> Statistics:
         weights, means, sigma, _ = parameters
         sigma = sigma - reg_covar * np.eye(means.shape[1])
         return Statistics(0.0, weights, np.zeros(means.shape), sigma * weights[:, None, None])
 
-    def lost(self, statistics, parameters, most):
+    def lost(self, statistics: Statistics, parameters: Parameters, most: float) -> bool:
         mass, first, wide = statistics.mass, statistics.first, parameters.covariances
         wide = np.diagonal(wide, axis1=1, axis2=2)
         filled = mass > 0
@@ -381,10 +387,10 @@ class Full(Matrices):
             mass, first, wide = mass[filled], first[filled], wide[filled]
         return bool(((first / mass[:, None]) ** 2 > most * wide).any())
 
-    def squares(self, second):
+    def squares(self, second: np.ndarray) -> np.ndarray:
         return np.diagonal(second, axis1=1, axis2=2)
 
-    def cluster_moments(self, clusters, scale):
+    def cluster_moments(self, clusters: Clusters, scale: DataScale) -> np.ndarray:
         second = (clusters.mass[:, None] * scale.variances)[:, :, None]
         second = second * np.eye(len(scale.variances))
         if clusters.filled.any():
@@ -394,18 +400,18 @@ class Full(Matrices):
                 second[j] = weighted[own].T @ clusters.differences[own]
         return second
 
-    def from_precisions(self, precisions):
+    def from_precisions(self, precisions: np.ndarray) -> tuple[Any, ...]:
         pairs = [from_precision(one) for one in precisions]
         if any(pair is None for pair in pairs):
             return None
         covariances, factors = (np.array(values) for values in zip(*pairs, strict=True))
         return covariances, factors
 
-    def factors_of(self, covariances):
+    def factors_of(self, covariances: np.ndarray) -> np.ndarray:
         factors = [factor_of(C) for C in covariances]
         return None if any(factor is None for factor in factors) else np.array(factors)
 
-    def variances(self, covariances, k, d):
+    def variances(self, covariances: np.ndarray, k: int, d: int) -> np.ndarray:
         return np.diagonal(covariances, axis1=1, axis2=2)
 
 
@@ -415,102 +421,108 @@ class Tied(Matrices):
     name = layout = "tied"
     shared = True
 
-    def shape(self, k, d):
+    def shape(self, k: int, d: int) -> tuple[Any, ...]:
         return d, d
 
-    def n_parameters(self, k, d):
+    def n_parameters(self, k: int, d: int) -> int:
         return d * (d + 1) // 2
 
-    def operations(self, k, d):
+    def operations(self, k: int, d: int) -> int:
         return k * d + d * d
 
-    def packed(self, means, factors):
+    def packed(self, means: np.ndarray, factors: np.ndarray) -> tuple[Any, ...]:
         """The rows are rotated once, then variances are 1."""
         return means @ factors, np.ones(len(means)), factors
 
-    def in_single(self, parameters):
+    def in_single(self, parameters: Parameters) -> bool:
         return False
 
-    def coordinate_roundings(self, parameters, origin):
+    def coordinate_roundings(self, parameters: Parameters, origin: np.ndarray) -> float:
         offsets = np.abs(parameters.means[parameters.weights > 0] - origin)
         deviations = np.sqrt(np.diagonal(parameters.covariances))
         return ((deviations + offsets)[:, None, :] @ np.abs(parameters.factors)).max()
 
-    def second_moments(self, sums, k, d, rows):
+    def second_moments(self, sums: np.ndarray, k: int, d: int, rows: Any) -> np.ndarray:
         return rows.scatter_about_origin()
 
-    def moved(self, statistics, shift):
+    def moved(self, statistics: Any, shift: Any) -> Any:
         return statistics._replace(first=statistics.first + statistics.mass[:, None] * shift)
 
-    def scatter(self, statistics, divisor, shift, offsets):
+    def scatter(
+        self, statistics: Statistics, divisor: np.ndarray, shift: np.ndarray, offsets: np.ndarray
+    ) -> tuple[Any, ...]:
         offsets = offsets + shift  # far from 0, the means themselves are rounded
         mass = statistics.mass
         S = (statistics.second - (offsets * mass[:, None]).T @ offsets) / mass.sum()
         return S, np.diagonal(S)
 
-    def floor(self, S, means, data_variances, reg_covar):
+    def floor(
+        self, S: np.ndarray, means: np.ndarray, data_variances: np.ndarray, reg_covar: float | None
+    ) -> tuple[Any, ...]:
         grain = ((EPS * means) ** 2).max(axis=0)
         C, factors = raised_to_limit(S[None], grain[None], _units(data_variances), reg_covar)
         return C[0], factors[0]
 
-    def expected(self, parameters, origin, reg_covar):
+    def expected(self, parameters: Parameters, origin: np.ndarray, reg_covar: float) -> Statistics:
         weights, means, sigma, _ = parameters
         offsets = means - origin
         sigma = sigma - reg_covar * np.eye(means.shape[1])
         second = sigma + (offsets * weights[:, None]).T @ offsets
         return Statistics(0.0, weights, np.zeros(means.shape), second)
 
-    def lost(self, statistics, parameters, most):
+    def lost(self, statistics: Statistics, parameters: Parameters, most: float) -> bool:
         return False  # moments about the origin do not move
 
-    def total_squares(self, statistics, offsets, centre):
+    def total_squares(
+        self, statistics: Statistics, offsets: np.ndarray, centre: np.ndarray
+    ) -> tuple[Any, ...]:
         between = centre**2
         return self.squares(statistics.second) / statistics.mass.sum() - between, between
 
-    def squares(self, second):
+    def squares(self, second: np.ndarray) -> np.ndarray:
         return np.diagonal(second)
 
-    def cluster_moments(self, clusters, scale):
+    def cluster_moments(self, clusters: Clusters, scale: DataScale) -> np.ndarray:
         weight, mass = clusters.weight, clusters.mass
         differences = clusters.X - scale.origin
         second = (differences * weight[:, None]).T @ differences
         return second * (mass.sum() / weight.sum())
 
-    def from_precisions(self, precisions):
+    def from_precisions(self, precisions: np.ndarray) -> tuple[Any, ...]:
         pair = from_precision(precisions)
         return None if pair is None else tuple(map(np.ascontiguousarray, pair))
 
-    def factors_of(self, covariances):
+    def factors_of(self, covariances: np.ndarray) -> np.ndarray:
         return factor_of(covariances)
 
-    def variances(self, covariances, k, d):
+    def variances(self, covariances: np.ndarray, k: int, d: int) -> np.ndarray:
         return np.broadcast_to(np.diagonal(covariances), (k, d))
 
 
 class Variances(CovarianceType):
     """Positive numbers: features are independent within a component."""
 
-    def operations(self, k, d):
+    def operations(self, k: int, d: int) -> int:
         return k * d
 
-    def second_moments(self, sums, k, d, rows):
+    def second_moments(self, sums: np.ndarray, k: int, d: int, rows: Any) -> np.ndarray:
         return sums.reshape(k, d)
 
-    def moved(self, statistics, shift):
+    def moved(self, statistics: Statistics, shift: np.ndarray) -> Statistics:
         log_likelihood, mass, first, second = statistics
         step = mass[:, None] * shift
         second = second + 2 * first * shift + step * shift
         return Statistics(log_likelihood, mass, first + step, second)
 
-    def expected(self, parameters, origin, reg_covar):
+    def expected(self, parameters: Parameters, origin: np.ndarray, reg_covar: float) -> Statistics:
         weights, means, sigma, _ = parameters
         sigma = np.maximum(self.variances(sigma, *means.shape) - reg_covar, 0.0)
         return Statistics(0.0, weights, np.zeros(means.shape), sigma * weights[:, None])
 
-    def squares(self, second):
+    def squares(self, second: np.ndarray) -> np.ndarray:
         return second
 
-    def cluster_moments(self, clusters, scale):
+    def cluster_moments(self, clusters: Clusters, scale: DataScale) -> np.ndarray:
         _, weight, labels, differences, missing, mass, filled = clusters
         second = mass[:, None] * scale.variances
         if filled.any():
@@ -521,19 +533,19 @@ class Variances(CovarianceType):
                 second[filled] += absent[filled] * scale.variances
         return second
 
-    def made_valid(self, values):
+    def made_valid(self, values: np.ndarray) -> np.ndarray:
         return values if (values > 0).all() else None
 
-    def from_precisions(self, precisions):
+    def from_precisions(self, precisions: np.ndarray) -> tuple[Any, ...]:
         return 1 / precisions, np.sqrt(precisions)
 
-    def factors_of(self, covariances):
+    def factors_of(self, covariances: np.ndarray) -> np.ndarray:
         return 1 / np.sqrt(covariances)
 
-    def precisions(self, factors):
+    def precisions(self, factors: np.ndarray) -> np.ndarray:
         return factors**2
 
-    def correlated(self, Z, factor):
+    def correlated(self, Z: np.ndarray, factor: Any) -> np.ndarray:
         return Z / factor
 
 
@@ -544,41 +556,47 @@ class Diagonal(Variances):
     takes_missing = True
     score_scales = "each"
 
-    def shape(self, k, d):
+    def shape(self, k: int, d: int) -> tuple[Any, ...]:
         return k, d
 
-    def n_parameters(self, k, d):
+    def n_parameters(self, k: int, d: int) -> int:
         return k * d
 
-    def log_determinants(self, factors, d):
+    def log_determinants(self, factors: np.ndarray, d: int) -> np.ndarray:
         return np.log(factors).sum(-1)
 
-    def coordinate_roundings(self, parameters, origin):
+    def coordinate_roundings(self, parameters: Parameters, origin: np.ndarray) -> float:
         present = parameters.weights > 0
         offsets = np.abs(parameters.means[present] - origin)
         return (1 + offsets * parameters.factors[present]).max()
 
-    def scatter(self, statistics, divisor, shift, offsets):
+    def scatter(
+        self, statistics: Statistics, divisor: np.ndarray, shift: np.ndarray, offsets: np.ndarray
+    ) -> tuple[Any, ...]:
         S = statistics.second / divisor[:, None] - shift**2
         return S, S
 
-    def floor(self, S, means, data_variances, reg_covar):
+    def floor(
+        self, S: np.ndarray, means: np.ndarray, data_variances: np.ndarray, reg_covar: float | None
+    ) -> tuple[Any, ...]:
         relative, added = (FLOOR, 0.0) if reg_covar is None else (EPS**2, reg_covar)
         least = np.maximum(relative * _units(data_variances), (EPS * means) ** 2)
         covariances = np.maximum(S + added, least)
         return covariances, 1 / np.sqrt(covariances)
 
-    def lost(self, statistics, parameters, most):
+    def lost(self, statistics: Statistics, parameters: Parameters, most: float) -> bool:
         mass, first, wide = _filled(statistics, parameters)
         return bool(((first / mass[:, None]) ** 2 > most * wide).any())
 
-    def n_flat(self, parameters, varying, unit, reg_covar):
+    def n_flat(
+        self, parameters: Parameters, varying: np.ndarray, unit: np.ndarray, reg_covar: float | None
+    ) -> np.ndarray:
         limit = _AT_LIMIT * FLOOR
         if reg_covar is not None:
             limit = reg_covar * (1 / unit) * (1 + 4 * EPS) + SINGULAR
         return (parameters.covariances[:, varying] / unit <= limit).sum(axis=1)
 
-    def variances(self, covariances, k, d):
+    def variances(self, covariances: np.ndarray, k: int, d: int) -> np.ndarray:
         return covariances
 
 
@@ -589,25 +607,29 @@ class Spherical(Variances):
     any_unit = False
     score_scales = "one"
 
-    def shape(self, k, d):
+    def shape(self, k: int, d: int) -> tuple[Any, ...]:
         return (k,)
 
-    def n_parameters(self, k, d):
+    def n_parameters(self, k: int, d: int) -> int:
         return k
 
-    def log_determinants(self, factors, d):
+    def log_determinants(self, factors: np.ndarray, d: int) -> np.ndarray:
         return d * np.log(factors)
 
-    def coordinate_roundings(self, parameters, origin):
+    def coordinate_roundings(self, parameters: Parameters, origin: np.ndarray) -> float:
         present = parameters.weights > 0
         offsets = np.abs(parameters.means[present] - origin)
         return (1 + offsets * parameters.factors[present][:, None]).max()
 
-    def scatter(self, statistics, divisor, shift, offsets):
+    def scatter(
+        self, statistics: Statistics, divisor: np.ndarray, shift: np.ndarray, offsets: np.ndarray
+    ) -> tuple[Any, ...]:
         S = statistics.second / divisor[:, None] - shift**2
         return S.sum(axis=1) / S.shape[1], S
 
-    def floor(self, S, means, data_variances, reg_covar):
+    def floor(
+        self, S: np.ndarray, means: np.ndarray, data_variances: np.ndarray, reg_covar: float | None
+    ) -> tuple[Any, ...]:
         d, (relative, added) = means.shape[1], (FLOOR, 0.0)
         if reg_covar is not None:
             relative, added = EPS**2, reg_covar
@@ -616,15 +638,17 @@ class Spherical(Variances):
         covariances = np.maximum(S + added, least)
         return covariances, 1 / np.sqrt(covariances)
 
-    def lost(self, statistics, parameters, most):
+    def lost(self, statistics: Statistics, parameters: Parameters, most: float) -> bool:
         mass, first, wide = _filled(statistics, parameters)
         shift = (first / mass[:, None]) ** 2
         return bool((shift.sum(axis=1) / shift.shape[1] > most * wide).any())
 
-    def n_flat(self, parameters, varying, unit, reg_covar):
+    def n_flat(
+        self, parameters: Parameters, varying: np.ndarray, unit: np.ndarray, reg_covar: float | None
+    ) -> np.ndarray:
         return np.zeros(len(parameters.weights), np.intp)  # a single variance has no directions
 
-    def variances(self, covariances, k, d):
+    def variances(self, covariances: np.ndarray, k: int, d: int) -> np.ndarray:
         return np.broadcast_to(covariances[:, None], (k, d))
 
 

@@ -5,6 +5,7 @@ Rows pass through the compiled loop in pieces, so that a signal never waits for 
 
 import math
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +33,9 @@ class Rows:
     `X` (n, d) is in C order; `weight` float64 or None for ones; `origin` (d,) is subtracted first.
     """
 
-    def __init__(self, X, weight, family: CovarianceType, origin):
+    def __init__(
+        self, X: np.ndarray, weight: np.ndarray | None, family: CovarianceType, origin: np.ndarray
+    ) -> None:
         self.X, self.weight, self.origin = X, weight, origin
         self.total = float(len(X) if weight is None else weight.sum())
         self._family, self._layout_id = family, _ext.KINDS[family.layout]
@@ -55,7 +58,9 @@ class Rows:
         small = family.layout == "full" and k * k * (d + 1) <= _DIRECTION_VALUES
         self._directed = small and 16 * k <= n and n * work >= _DIRECTION_WORK
 
-    def statistics(self, parameters: Parameters, *, exact: bool = False, centres=None):
+    def statistics(
+        self, parameters: Parameters, *, exact: bool = False, centres: np.ndarray | None = None
+    ) -> Statistics:
         """Return the Statistics about `centres` or else the means; float64 if `exact` or needed."""
         dtype = _DOUBLE if exact or not self.in_single(parameters) else _SINGLE
         k, d = parameters.means.shape
@@ -79,7 +84,7 @@ class Rows:
         shift = np.asarray(centres + base, np.float64) - about
         return self._family.moved(sums, shift)
 
-    def densities(self, parameters: Parameters, *, with_proba: bool = False):
+    def densities(self, parameters: Parameters, *, with_proba: bool = False) -> tuple[Any, ...]:
         """Return log p(x_i), the likeliest components and, if asked for, the responsibilities."""
         n, k, out = len(self.X), len(parameters.weights), self.X.dtype
         if with_proba:

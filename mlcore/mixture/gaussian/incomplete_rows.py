@@ -7,6 +7,8 @@ exact where they are missing at random. The sums stay sums over rows, which can 
 feature that no row of a component has keeps its mean and variance there.
 """
 
+from typing import Any
+
 import numpy as np
 
 from mlcore.mixture.gaussian.parameters import Parameters, Statistics
@@ -22,7 +24,7 @@ class IncompleteRows:
     `added` is the number that the M-step adds to variances; imputed values do not count it.
     """
 
-    def __init__(self, X, weight, added):
+    def __init__(self, X: Any, weight: Any, added: Any) -> None:
         self.X, self.weight, self._added = X, weight, added
         self.total = float(len(X) if weight is None else weight.sum())
         self.merged = False  # as of `e_step.Rows`
@@ -31,7 +33,9 @@ class IncompleteRows:
         """Return False: sums are in float64."""
         return False
 
-    def statistics(self, parameters: Parameters, *, exact: bool = False, centres=None):
+    def statistics(
+        self, parameters: Parameters, *, exact: bool = False, centres: Any = None
+    ) -> Any:
         """Return the Statistics, about `centres` or else the means."""
         means, variances = parameters.means, parameters.covariances
         k, d = means.shape
@@ -56,7 +60,7 @@ class IncompleteRows:
             float(log_likelihood), mass, first + absent * offsets, second + absent * imputed
         )
 
-    def densities(self, parameters: Parameters, *, with_proba: bool = False):
+    def densities(self, parameters: Parameters, *, with_proba: bool = False) -> Any:
         """Return log p(x_i), the likeliest components and, if asked for, the responsibilities."""
         n, k, out = len(self.X), len(parameters.weights), self.X.dtype
         if with_proba:

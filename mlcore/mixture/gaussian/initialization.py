@@ -26,7 +26,14 @@ _ALIKE = 0.98  # part of the weight on which equal clusterings agree
 _LEAST_WITHIN = 1e-4  # of the variance of all rows
 
 
-def sampled(X: np.ndarray, weight, n_components: int, variances, rng, origin) -> tuple:
+def sampled(
+    X: np.ndarray,
+    weight: np.ndarray | None,
+    n_components: int,
+    variances: np.ndarray,
+    rng: np.random.Generator,
+    origin: np.ndarray,
+) -> tuple:
     """Return rows, float64, ordered by their values, and their weights: all, or a draw of many.
 
     NaN counts as `origin` in that order, and stays NaN.
@@ -40,7 +47,9 @@ def sampled(X: np.ndarray, weight, n_components: int, variances, rng, origin) ->
     return X[places].astype(np.float64), w
 
 
-def whitened(rows, weight, family: CovarianceType, *, rotated: bool = False) -> np.ndarray:
+def whitened(
+    rows: np.ndarray, weight: np.ndarray, family: CovarianceType, *, rotated: bool = False
+) -> np.ndarray:
     """Return the rows with unit variances, or one unit for all, without constant features.
 
     With `rotated` uncorrelated too, if there are rows enough: narrow clusters side by side are then
@@ -63,12 +72,16 @@ def whitened(rows, weight, family: CovarianceType, *, rotated: bool = False) -> 
     return Z @ (vectors[:, kept] / np.sqrt(values[kept]))
 
 
-def best_of_k_means(Z: np.ndarray, weight: np.ndarray, k: int, rng, n_runs: int = _RUNS) -> tuple:
+def best_of_k_means(
+    Z: np.ndarray, weight: np.ndarray, k: int, rng: np.random.Generator, n_runs: int = _RUNS
+) -> tuple:
     """Return `k_means` of the least objective of a few runs."""
     return min((k_means(Z, weight, k, rng) for _ in range(n_runs)), key=itemgetter(2))
 
 
-def k_means(Z: np.ndarray, weight: np.ndarray, k: int, rng) -> tuple[np.ndarray, np.ndarray, float]:
+def k_means(
+    Z: np.ndarray, weight: np.ndarray, k: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray, float]:
     """Return labels of the rows, indices of the seeds and the objective: Lloyd's algorithm."""
     if Z.shape[1] == 0:  # no feature varies: all rows are equal, and compiled loops need a feature
         Z = np.zeros((len(Z), 1))
@@ -81,7 +94,14 @@ def k_means(Z: np.ndarray, weight: np.ndarray, k: int, rng) -> tuple[np.ndarray,
     return clustering.labels, seeds, clustering.inertia
 
 
-def clusterings(X, Z, weight, n_components: int, variances, rng) -> list:
+def clusterings(
+    X: np.ndarray,
+    Z: np.ndarray,
+    weight: np.ndarray,
+    n_components: int,
+    variances: np.ndarray,
+    rng: np.random.Generator,
+) -> list:
     """Labels and seeds of up to three runs of k-means: on Z, then in units within clusters.
 
     A run that finds the clusters of the run before replaces it, and is the last.
@@ -120,7 +140,13 @@ def _within_units(X, weight, labels, variances) -> np.ndarray:
 
 
 def cluster_statistics(
-    family: CovarianceType, X, weight, labels, seeds, scale: DataScale, missing
+    family: CovarianceType,
+    X: np.ndarray,
+    weight: np.ndarray,
+    labels: np.ndarray | None,
+    seeds: np.ndarray,
+    scale: DataScale,
+    missing: np.ndarray,
 ) -> Statistics:
     """Return the sums about the seeds over rows with responsibilities 0 and 1, by `labels`.
 
@@ -138,13 +164,15 @@ def cluster_statistics(
     return Statistics(0.0, mass, first, family.cluster_moments(clusters, scale))
 
 
-def single_row_statistics(family: CovarianceType, seeds, scale: DataScale) -> Statistics:
+def single_row_statistics(
+    family: CovarianceType, seeds: np.ndarray, scale: DataScale
+) -> Statistics:
     """Return the sums of one row at each seed, with the variances of the data."""
     weight, nowhere = np.ones(len(seeds)), np.zeros(seeds.shape, bool)
     return cluster_statistics(family, seeds, weight, None, seeds, scale, nowhere)
 
 
-def poorly_explained(density: np.ndarray, weight, uniform: np.ndarray) -> np.ndarray:
+def poorly_explained(density: np.ndarray, weight: np.ndarray, uniform: np.ndarray) -> np.ndarray:
     """Return indices of rows drawn from the half of least log-density, by the gap to its top."""
     order = np.argsort(density, kind="stable")
     w = np.ones(len(density)) if weight is None else weight[order]
@@ -152,7 +180,7 @@ def poorly_explained(density: np.ndarray, weight, uniform: np.ndarray) -> np.nda
     return order[drawn(gap if 0 < gap.sum() < np.inf else w, uniform)]
 
 
-def with_room(weights: np.ndarray, places) -> np.ndarray:
+def with_room(weights: np.ndarray, places: np.ndarray) -> np.ndarray:
     """Return the weights with 1 / k at the places, the others scaled so that the sum is 1."""
     kept = weights.copy()
     kept[places] = 0

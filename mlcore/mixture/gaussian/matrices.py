@@ -1,6 +1,7 @@
 """Covariance matrices raised to the limit of variances, and their triangular factors."""
 
 import math
+from typing import Any
 
 import numpy as np
 from scipy.linalg import lapack
@@ -10,7 +11,9 @@ SINGULAR = 1e-13  # a pivot below this share of its variance is rounding error
 EPS = float(np.finfo(np.float64).eps)
 
 
-def raised_to_limit(S, grain, unit, reg_covar):
+def raised_to_limit(
+    S: np.ndarray, grain: np.ndarray, unit: np.ndarray, reg_covar: float | None
+) -> tuple[Any, ...]:
     """Return covariances (m, d, d) from second central moments S, and their factors.
 
     Variances below `grain` (m, d) are rounding errors; `unit` (d,) are those of the data, positive.
@@ -44,7 +47,7 @@ def _regular(C, floored, scale, floor):
     return C, factor
 
 
-def factor_of(C):
+def factor_of(C: np.ndarray) -> np.ndarray:
     """Return upper triangular P with P Pᵀ the inverse of C, or None if C is singular."""
     L, failed = lapack.dpotrf(C, lower=1, clean=1)
     if failed:
@@ -62,7 +65,7 @@ def _raised(C, scale, floor):
     return (R + R.T) / 2 * root[:, None] * root
 
 
-def from_precision(precision):
+def from_precision(precision: np.ndarray) -> tuple[Any, ...]:
     """Return the covariance and factor of a precision; None if it is not positive definite."""
     # Lower Cholesky of the reversed matrix, reversed again, is the upper factor.
     L, failed = lapack.dpotrf(precision[::-1, ::-1], lower=1, clean=1)

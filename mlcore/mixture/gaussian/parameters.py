@@ -62,7 +62,7 @@ class Clusters(NamedTuple):
     filled: np.ndarray  # (k,) bool: clusters with rows
 
 
-def sums_by_label(labels, values, k: int) -> np.ndarray:
+def sums_by_label(labels: np.ndarray, values: np.ndarray, k: int) -> np.ndarray:
     """Return sums of the rows of each label, (k, n_columns)."""
     d = values.shape[1]
     places = labels[:, None].astype(np.intp) * d + np.arange(d)
@@ -95,7 +95,9 @@ def data_scale(X: np.ndarray, weight: np.ndarray | None, owner: str) -> DataScal
     return DataScale(location.astype(X.dtype), variances)
 
 
-def location_and_variances(X: np.ndarray, weight) -> tuple[np.ndarray, np.ndarray]:
+def location_and_variances(
+    X: np.ndarray, weight: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
     """Weighted means and variances of the columns, float64; a constant column has exactly 0.
 
     NaN are left out; a column of NaN alone gives NaN.

@@ -53,7 +53,14 @@ def no_spikes(n_features: int) -> Spikes:
     return Spikes(np.zeros(0, np.intp), np.zeros((0, n_features)), np.zeros(0))
 
 
-def tied_values(X: np.ndarray, weight, origin, power: int, *, merged: bool = False) -> Ties:
+def tied_values(
+    X: np.ndarray,
+    weight: np.ndarray | None,
+    origin: np.ndarray,
+    power: int,
+    *,
+    merged: bool = False,
+) -> Ties:
     """Return the values of at least 3 complete rows of total weight at least max(d + 2, 5).
 
     2^power is a weight of 1; if rows are `merged`, one for equal ones, only their weight counts.

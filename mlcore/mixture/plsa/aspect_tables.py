@@ -3,7 +3,7 @@
 import math
 from functools import cached_property
 from itertools import cycle, pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse as sp
@@ -58,7 +58,7 @@ class Documents:
     that of the counts; 2^unit is what a scaled and weighted count of 1 stands for.
     """
 
-    def __init__(self, X, weight, n_components, alpha):
+    def __init__(self, X: Any, weight: Any, n_components: int, alpha: float) -> None:
         (n, v), dtype = X.shape, X.dtype
         self.X, self.weight, self.k, self._v = X, weight, n_components, v
         line = 64 // dtype.itemsize
@@ -244,13 +244,13 @@ def _rounding(dtype, k, objective, n_logs, n_counts):
     return 16 * single * (k + n_logs) + (64 + math.sqrt(n_counts)) * double * abs(objective)
 
 
-def proportions(values, otherwise):
+def proportions(values: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
     """Return rows of `values` divided by their sums; those of `otherwise` where a sum is 0."""
     sums = values.sum(axis=1, keepdims=True)
     return np.where(sums > 0, values / np.where(sums > 0, sums, 1), otherwise)
 
 
-def require_tables(n, v, k, dtype):
+def require_tables(n: int, v: int, k: int, dtype: Any) -> None:
     """Raise MemoryError where tables of n documents and v words, with sums, do not fit."""
     itemsize = np.dtype(dtype).itemsize
     require_memory(
@@ -262,7 +262,7 @@ def require_tables(n, v, k, dtype):
     )
 
 
-def random_components(counts, weights, k, random):
+def random_components(counts: Any, weights: Any, k: int, random: np.random.Generator) -> np.ndarray:
     """Return random rows around the words' frequencies, whatever the order of documents."""
     data = counts.data / np.float64(counts.data.max())
     rows = sp.csr_array((data, counts.indices, counts.indptr), shape=counts.shape)
@@ -274,7 +274,7 @@ def random_components(counts, weights, k, random):
     return components / components.sum(axis=1, keepdims=True)
 
 
-def distributions(values, name, shape):
+def distributions(values: Any, name: str, shape: tuple[Any, ...]) -> Any:
     """Return a given start as float64, its rows scaled to sum to 1; None if `values` is None."""
     if values is None:
         return None

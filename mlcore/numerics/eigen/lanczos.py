@@ -50,7 +50,9 @@ class Scaled:
     K is (n, n) in C order, or a csr_array; scale and shift are (n,), None for ones and zeros.
     """
 
-    def __init__(self, K, scale: np.ndarray | None = None, shift: np.ndarray | None = None):
+    def __init__(
+        self, K: Any, scale: np.ndarray | None = None, shift: np.ndarray | None = None
+    ) -> None:
         self.K, self.scale, self.shift = K, scale, shift
         self.n, self.sparse = K.shape[0], sp.issparse(K)
 
@@ -83,7 +85,7 @@ class Scaled:
         return S
 
 
-def times(K, V: np.ndarray) -> np.ndarray:
+def times(K: Any, V: np.ndarray) -> np.ndarray:
     """Return ``K @ V`` in float64 (n, k), reading K, in C order or CSR, once for all columns.
 
     The result is the same for any number of threads.
@@ -338,7 +340,9 @@ def basis_for(tol: float, m: int, count: int, worst: float, power: float = _POWE
     return count + (np.log(tol) / np.log(worst)) ** (1 / power) * (m - count)
 
 
-def orthonormal_block(W, basis, size, rng, orthogonal=_ORTHOGONAL):
+def orthonormal_block(
+    W: Any, basis: Any, size: Any, rng: Any, orthogonal: Any = _ORTHOGONAL
+) -> Any:
     """Return as many orthonormal columns, orthogonal to the basis, whose span holds that of W.
 
     If W is deficient, others are drawn, which may find vectors of a multiple eigenvalue.

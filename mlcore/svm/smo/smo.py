@@ -32,6 +32,7 @@ submatrix. Where the required sums need few variables, the first working set is 
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -68,7 +69,9 @@ class Routes:
 ROUTES = Routes()
 
 
-def up_and_low(g, beta, lower, upper, epsilon):
+def up_and_low(
+    g: np.ndarray, beta: np.ndarray, lower: np.ndarray, upper: np.ndarray, epsilon: float
+) -> tuple[Any, ...]:
     """Return -g -+ epsilon of variables in I_up (-inf elsewhere) and in I_low (inf elsewhere)."""
     if epsilon == 0:
         return np.where(beta < upper, -g, -np.inf), np.where(beta > lower, -g, np.inf)
@@ -77,7 +80,16 @@ def up_and_low(g, beta, lower, upper, epsilon):
     return up, low
 
 
-def solve(problem, cache, *, tol, exact=False, max_iter=-1, progress=None, routes=ROUTES):
+def solve(
+    problem: Any,
+    cache: Any,
+    *,
+    tol: float,
+    exact: bool = False,
+    max_iter: int = -1,
+    progress: Any = None,
+    routes: Routes = ROUTES,
+) -> Solution:
     """Return the optimum of one problem, to a KKT violation of `tol` or of what rounding allows.
 
     `exact` goes on to rounding error; `max_iter` bounds pair steps, -1 for `Routes.most_steps`.
@@ -118,7 +130,15 @@ def _times(solution, power):
         )
 
 
-def refined(problem, solution, cache, *, tol, progress=None, routes=ROUTES):
+def refined(
+    problem: Any,
+    solution: Solution,
+    cache: Any,
+    *,
+    tol: float,
+    progress: Any = None,
+    routes: Routes = ROUTES,
+) -> Solution:
     """Return the solution at a smaller `tol` if that is reached, else the one before."""
     if solution.diverged or not solution.converged:
         return solution
@@ -129,7 +149,7 @@ def refined(problem, solution, cache, *, tol, progress=None, routes=ROUTES):
     return replace(finer, n_iter=solution.n_iter + finer.n_iter, converged=True)
 
 
-def solve_many(problems, cache, **settings):
+def solve_many(problems: list[Any], cache: Any, **settings: Any) -> list[Any]:
     """Return the solutions of several problems on the same samples, which share kernel rows."""
     if len(problems) > 2:
         cache.complete(len(problems))
@@ -338,7 +358,7 @@ class _Solver:
         )  # fmt: skip
 
 
-def resolved(product, linear):
+def resolved(product: np.ndarray, linear: np.ndarray) -> float:
     """Return the least violation that rounding of the gradient does not hide."""
     return _RESOLVED * (np.abs(product).max(initial=0) + np.abs(linear).max(initial=0))
 

@@ -1,5 +1,7 @@
 """A working set of the dual problem: its principal submatrix of K, and the problem on it."""
 
+from typing import Any
+
 import numpy as np
 
 from mlcore._ext.svm import working_set as _ext
@@ -26,7 +28,9 @@ class WorkingSet:
     `faces` (2,) counts the Newton steps tried, and those taken whole.
     """
 
-    def __init__(self, cache, index, epsilon, members):
+    def __init__(
+        self, cache: Any, index: np.ndarray, epsilon: float, members: tuple[Any, ...]
+    ) -> None:
         self.cache, self.index, self.epsilon = cache, index, epsilon
         self.n_iter, self.faces = 0, np.zeros(2, dtype=np.int64)
         m, sizes = len(index), [padded(len(k)) for k in members]
@@ -38,16 +42,16 @@ class WorkingSet:
         self._shared = False
 
     @property
-    def may_share(self):
+    def may_share(self) -> bool:
         """True if all variables can be chosen with K itself in place of a submatrix."""
         return self._runs is not None and self.cache.whole
 
     @property
-    def shared(self):
+    def shared(self) -> Any:
         """True if K itself is worked on."""
         return self._shared
 
-    def load(self, chosen):
+    def load(self, chosen: tuple[Any, ...]) -> None:
         """Make `chosen` (two ascending arrays of variables) the set."""
         # With all variables chosen, K itself is the submatrix.
         m = len(self.index)
@@ -152,7 +156,16 @@ class WorkingSet:
         stays[entered] = False
         _ext.mirror_rows(self.K, entered, used[stays], threads)
 
-    def solve(self, beta, gradient, lower, upper, *, tol, max_steps):
+    def solve(
+        self,
+        beta: np.ndarray,
+        gradient: np.ndarray,
+        lower: np.ndarray,
+        upper: np.ndarray,
+        *,
+        tol: float,
+        max_steps: int,
+    ) -> tuple[Any, ...]:
         """Improve the set's variables, to a violation of `tol` or for at most `max_steps`.
 
         Arrays are (m,); `beta` is changed. Return the variables that moved, and their changes.
