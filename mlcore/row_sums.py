@@ -336,6 +336,8 @@ def partial_fit(self: Any, X: Any, y: Any, classes: Any = None, sample_weight: A
 class Adapter(RowSums):
     """Any object with the four methods, as `model`, with the default of every other method."""
 
+    model: Any
+
     def __init__(self, model: Any) -> None:
         self.model, self._updated = model, False
 

@@ -40,6 +40,10 @@ class BetaBernoulli:
     [0.5709, 0.959]
     """
 
+    a: float
+    b: float
+    log_evidence: float
+
     __repr__ = fields_as_table
 
     def __init__(self, a: float = 1.0, b: float = 1.0) -> None:
@@ -146,6 +150,8 @@ class DirichletCategorical:
     >>> colours.mean
     array([0.4, 0.1, 0.5])
     """
+
+    log_evidence: float
 
     __repr__ = fields_as_table
 
@@ -267,6 +273,11 @@ class NormalMean:
     >>> level.mean, round(level.variance, 4)
     (2.0, 0.4444)
     """
+
+    mean: float
+    variance: float
+    noise_variance: float
+    log_evidence: float
 
     __repr__ = fields_as_table
 

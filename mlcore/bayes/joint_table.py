@@ -72,6 +72,8 @@ class JointTable:
     False
     """
 
+    probabilities: np.ndarray
+
     __repr__ = fields_as_table
 
     def __init__(self, table: Any, names: Sequence[str] | None = None) -> None:

@@ -48,6 +48,9 @@ class SequentialBayes:
     array([0.6757, 0.3243])
     """
 
+    log_probabilities: np.ndarray
+    log_evidence: float
+
     __repr__ = fields_as_table
 
     def __init__(self, prior: Any) -> None:

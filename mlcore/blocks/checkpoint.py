@@ -28,8 +28,10 @@ class Checkpoint:
     the file is at `step`. Steps that end within `seconds` of the last write write none.
     """
 
+    step: int
+
     def __init__(
-        self, path: Any, model: Any, blocks: Any, first: tuple, start: Any, seconds: float
+        self, path: Any, model: Any, blocks: Any, first: tuple[Any, ...], start: Any, seconds: float
     ) -> None:
         self._path, self._seconds, self._written = Path(path), seconds, -np.inf
         self.step = 0

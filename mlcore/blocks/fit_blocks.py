@@ -173,7 +173,9 @@ def _objective(fitted):
     return float(np.sum(getattr(fitted, "objective_", np.nan)))  # of all targets
 
 
-def _begin(work: RowSums, fitted, blocks: Blocks, first: tuple, readings: Readings, start):
+def _begin(
+    work: RowSums, fitted, blocks: Blocks, first: tuple[Any, ...], readings: Readings, start
+):
     whole = start is None and work.start_rows == "sample"
     if start is None:
         number, rows = first

@@ -40,7 +40,7 @@ class Readings:
     """
 
     def __init__(
-        self, workers: Workers, blocks: Any, first: tuple, *, labels: bool, whole: bool
+        self, workers: Workers, blocks: Any, first: tuple[Any, ...], *, labels: bool, whole: bool
     ) -> None:
         self.digests: np.ndarray | None = None
         self._workers, self._blocks = workers, blocks
@@ -93,7 +93,7 @@ class _Watched:
     def __init__(self, task: Any, shape: Shape, whole: bool) -> None:
         self.name, self._task, self._shape, self._whole = task.name, task, shape, whole
 
-    def __call__(self, number: int, X: Any, y: Any, sample_weight: Any) -> tuple:
+    def __call__(self, number: int, X: Any, y: Any, sample_weight: Any) -> tuple[Any, ...]:
         _require_shape(self._shape, X, y, sample_weight)
         rows = X, y, sample_weight
         n = n_rows_of(X)
@@ -108,7 +108,7 @@ class _Watched:
         whole = digest(*rows) if self._whole else 0
         return np.array([[number, glance, whole]], np.uint64), self._task(number, *rows)
 
-    def merge(self, a: tuple, b: tuple) -> tuple:
+    def merge(self, a: tuple[Any, ...], b: tuple[Any, ...]) -> tuple[Any, ...]:
         try:
             total = self._task.merge(a[1], b[1])
         except (TypeError, ValueError) as error:

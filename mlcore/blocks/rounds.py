@@ -14,6 +14,8 @@ from mlcore.row_sums import RowSums
 class Sums:
     """The task of a step: the sums over the rows of a block, under the parameters now."""
 
+    name: str
+
     def __init__(self, model: RowSums, name: str = "sums") -> None:
         self.model, self.name = model.for_workers(), name
 
@@ -27,6 +29,10 @@ class Sums:
 class Calls:
     """The task of `predict_blocks`: what a method returns for the rows of a block."""
 
+    model: Any
+    method: str
+    name: str
+
     def __init__(self, model: Any, method: str) -> None:
         self.model, self.method, self.name = model, method, method
 
@@ -34,7 +40,9 @@ class Calls:
         return getattr(self.model, self.method)(X)
 
 
-def result_of(task: Callable[..., Any], block: Any, number: int, rows: tuple | None = None) -> Any:
+def result_of(
+    task: Callable[..., Any], block: Any, number: int, rows: tuple[Any, ...] | None = None
+) -> Any:
     """Return ``task(number, X, y, sample_weight)`` for a block, None for one without rows.
 
     `rows` are those read before. BlockError names a block that is unread or refused by the task.
@@ -50,7 +58,7 @@ def result_of(task: Callable[..., Any], block: Any, number: int, rows: tuple | N
         raise BlockError(f"block {number} ({block.name}): {error}", number) from error
 
 
-def read(block: Any, number: int) -> tuple:
+def read(block: Any, number: int) -> tuple[Any, ...]:
     """Return X, y and weights of a block."""
     try:
         X, y, weight = block.load()

@@ -48,7 +48,7 @@ class Alone:
 class MappedFile:
     """Consecutive rows of a file, mapped anew for each block, so that no pages stay behind."""
 
-    def __init__(self, path: str, dtype: np.dtype, shape: tuple, offset: int) -> None:
+    def __init__(self, path: str, dtype: np.dtype, shape: tuple[Any, ...], offset: int) -> None:
         self._path, self._dtype, self._shape, self._offset = path, dtype, shape, offset
 
     def cut(self, first: int, last: int) -> np.ndarray:

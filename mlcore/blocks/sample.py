@@ -33,6 +33,9 @@ class Draw:
     `representatives` the sample has; a classifier's sample has every label.
     """
 
+    n_rows: int
+    seed: int
+
     name = "sample"
 
     def __init__(self, n_rows: int, seed: int, first: Any, model: type[RowSums] = RowSums) -> None:

@@ -34,7 +34,11 @@ class Delayed(Block):
     These are kept while the block is, since a chunk does not hold what is persisted of it.
     """
 
-    def __init__(self, parts: tuple, name: str, collections: tuple = ()) -> None:
+    parts: tuple[Any, ...]
+
+    def __init__(
+        self, parts: tuple[Any, ...], name: str, collections: tuple[Any, ...] = ()
+    ) -> None:
         self.parts, self.name, self._collections = parts, name, collections
 
     def __getstate__(self) -> dict[str, Any]:

@@ -21,6 +21,9 @@ class Undecided(Exception):
 class Interval:
     """Exact numbers enclosed between arrays `low` and `high` of long doubles."""
 
+    low: np.ndarray
+    high: np.ndarray
+
     __array_ufunc__ = None
     __hash__ = None  # type: ignore[assignment]
 

@@ -24,7 +24,7 @@ PLAIN = get_args(_Plain)
 NAMED = (*PLAIN, *get_args(_Other))
 
 
-def as_metric(metric: Any, owner: str, names: tuple[str, ...] = NAMED) -> str | Callable:
+def as_metric(metric: Any, owner: str, names: tuple[str, ...] = NAMED) -> str | Callable[..., Any]:
     """Return SciPy's name of a metric, or "precomputed"; a function as it is.
 
     Any other than `names`, their aliases, "precomputed" and functions is refused.
@@ -35,7 +35,7 @@ def as_metric(metric: Any, owner: str, names: tuple[str, ...] = NAMED) -> str | 
     return ALIASES.get(metric, metric)
 
 
-def learned_scale(X: np.ndarray, metric: str | Callable) -> np.ndarray | None:
+def learned_scale(X: np.ndarray, metric: str | Callable[..., Any]) -> np.ndarray | None:
     """Return the scale that a metric takes from samples X (n, d), None if it has none.
 
     Variances (d,) for "seuclidean", 1 where 0; the inverse covariance (d, d) for "mahalanobis".
@@ -49,7 +49,9 @@ def learned_scale(X: np.ndarray, metric: str | Callable) -> np.ndarray | None:
     return None
 
 
-def cdist_arguments(metric: str | Callable, scale: np.ndarray | None) -> dict[str, np.ndarray]:
+def cdist_arguments(
+    metric: str | Callable[..., Any], scale: np.ndarray | None
+) -> dict[str, np.ndarray]:
     """Return the scale under the name by which `scipy.spatial.distance.cdist` takes it."""
     if metric == "seuclidean":
         return {"V": scale}
@@ -66,7 +68,9 @@ def distances(A: Any, B: Any, metric: Any, scale: Any = None, owner: str = "") -
     return as_distances(values, metric, owner)
 
 
-def as_distances(values: np.ndarray, metric: str | Callable, owner: str = "") -> np.ndarray:
+def as_distances(
+    values: np.ndarray, metric: str | Callable[..., Any], owner: str = ""
+) -> np.ndarray:
     """Return values of a metric with those of SciPy's that rounding made negative set to 0.
 
     NaN or infinite values, and negative ones of a function, are refused.

@@ -1,5 +1,7 @@
 """Gram matrix of weighted samples whose mean in feature space is the origin, as an operator."""
 
+from typing import Any
+
 import numpy as np
 
 from mlcore.checks.errors import warn
@@ -41,6 +43,17 @@ class CenteredGram:
     times those of the kernel (`power` is even): `mean_coef` (n,) is w / W, `means` (n,) ``K w /
     W``, `mean_squared_norm` ``w'K w / W²``.
     """
+
+    n: Any
+    power: int
+    w: np.ndarray
+    s: np.ndarray
+    total: float
+    unit: np.ndarray
+    mean_coef: np.ndarray
+    means: np.ndarray
+    mean_squared_norm: float
+    trace: float
 
     sparse = False
 
@@ -116,6 +129,8 @@ class CenteredGram:
 
 class Negative:
     """The matrix -S, whose leading eigenvalue is the lowest of S."""
+
+    n: Any
 
     sparse = False
 

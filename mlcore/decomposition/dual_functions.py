@@ -19,6 +19,8 @@ class DualFunctions:
     sum to 0. Samples are rows, CSR, what `kernel.encode` returns, or a matrix of kernel values.
     """
 
+    dtype: np.dtype
+
     def __init__(
         self,
         samples: Any,

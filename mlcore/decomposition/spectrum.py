@@ -37,6 +37,14 @@ class CentredRows:
     `origin` and `mean` together keep the digits of rows far from 0; all, with `power`, are (d,).
     """
 
+    weight: np.ndarray | None
+    origin: np.ndarray
+    mean: np.ndarray
+    power: np.ndarray
+    scale: np.ndarray
+    shape: Any
+    dtype: Any
+
     def __init__(
         self,
         X: Any,

@@ -179,7 +179,7 @@ class LinearDiscriminantAnalysis(NormalClasses, Transformer):
         n_components: int | None = None,
         priors: Any = None,
         shrinkage: float | ShrinkageRule | None = None,
-        class_weight: dict | Literal["balanced"] | None = None,
+        class_weight: dict[Any, Any] | Literal["balanced"] | None = None,
         unbiased: bool = False,
         tol: float = 1e-10,
     ) -> None:

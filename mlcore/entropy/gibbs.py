@@ -37,6 +37,20 @@ class Gibbs:
     spans the orthogonal rest.
     """
 
+    f: np.ndarray
+    c: np.ndarray
+    points: np.ndarray
+    flatness: float
+    null: np.ndarray
+    log_prior: np.ndarray
+    scale: np.ndarray
+    floor: np.ndarray
+    constant: np.ndarray
+    at_end: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    slack: np.ndarray
+
     def __init__(
         self,
         f: np.ndarray,

@@ -103,11 +103,14 @@ class InfeasibleTargets(ValueError):
     [1.] 0.5
     """
 
+    direction: np.ndarray
+    margin: float
+
     def __init__(self, message: str, direction: np.ndarray, margin: float) -> None:
         super().__init__(message)
         self.direction, self.margin = direction, margin
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (*self.args, self.direction, self.margin)
 
 
@@ -204,7 +207,7 @@ class _Fit:
         self.kind, self.tol, self.limit = kind, tol, limit
         self.trace: list[float] = []
         self.floor: np.ndarray | float = 0.0  # of differences of each feature
-        self.before: tuple | None = None  # sums, mu and steps before those of a face
+        self.before: tuple[Any, ...] | None = None  # sums, mu and steps before those of a face
 
     def run(self):
         gibbs = self._within_ranges(self.points)

@@ -26,6 +26,8 @@ class Newton:
     `decrement` is the norm of the last step by the covariance before it.
     """
 
+    decrement: float
+
     second_order = True
     default_max_iter = 200
 

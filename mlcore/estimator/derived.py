@@ -10,7 +10,7 @@ from scipy import sparse
 
 Made = TypeVar("Made")
 # model -> (arrays, settings, the value made from them)
-_CACHE: WeakKeyDictionary[Any, tuple] = WeakKeyDictionary()
+_CACHE: WeakKeyDictionary[Any, tuple[Any, ...]] = WeakKeyDictionary()
 
 
 def cached(model: Any, arrays: Sequence[Any], settings: Any, make: Callable[[], Made]) -> Made:

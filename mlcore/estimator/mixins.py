@@ -333,6 +333,9 @@ def only_with(parameter: str, value: Any) -> Callable[[Callable[..., Any]], "Opt
 class OptionalMethod:
     """Descriptor of a method that exists only with one value of a parameter."""
 
+    parameter: str
+    value: Any
+
     def __init__(self, function: Callable[..., Any], parameter: str, value: Any) -> None:
         self.function, self.parameter, self.value = function, parameter, value
         self.__doc__ = function.__doc__

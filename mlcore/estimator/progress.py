@@ -24,6 +24,8 @@ class Progress:
     counted from 1.
     """
 
+    active: bool
+
     def __init__(
         self,
         verbose: bool | int = 0,

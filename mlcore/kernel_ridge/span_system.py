@@ -96,6 +96,12 @@ class Solved(NamedTuple):
 class SpanSystem:
     """The ridge problem in the features of a span."""
 
+    m: int
+    fit_intercept: bool
+    total: float
+    n_samples: int
+    mean: np.ndarray
+
     def __init__(self, sums: SpanSums, origin: np.ndarray, m: int, fit_intercept: bool) -> None:
         self.m, self.fit_intercept, self.total = m, fit_intercept, sums.weight
         self.n_samples = sums.n_samples

@@ -149,7 +149,7 @@ def _into(out, K):
     return out
 
 
-def require_out(out: Any, shape: tuple, dtype: Any) -> None:
+def require_out(out: Any, shape: tuple[Any, ...], dtype: Any) -> None:
     """Refuse an `out` that is no writeable C-contiguous array of this shape and dtype."""
     if not isinstance(out, np.ndarray):
         raise TypeError(f"out is a {type(out).__name__}; a NumPy array is needed.")

@@ -27,6 +27,10 @@ class KernelRows:
     products (infinite: unknown); `nbytes` are beside the samples; `distance` is of their origin.
     """
 
+    kernel: Any
+    n: Any
+    dtype: np.dtype
+
     linear = halves = selects = False
     terms = np.inf
     nbytes = 0
@@ -103,6 +107,8 @@ class KernelRows:
 class PackedRows(KernelRows):
     """Rows for a kernel of vectors, from samples packed for it."""
 
+    linear: Any
+
     selects = True
 
     def __init__(self, kernel: Any, X: np.ndarray | sparse.csr_array, double: bool) -> None:
@@ -166,6 +172,8 @@ class MatrixRows(KernelRows):
 class CalledRows(KernelRows):
     """Rows for a kernel that is called with blocks of samples."""
 
+    halves: Any
+
     selects = True
 
     def gram(self) -> Any:
@@ -220,6 +228,12 @@ class GramRows:
 
     At most `capacity` rows are kept, none without `keeps`; `whole`: row i of `rows` is that of K.
     """
+
+    n: Any
+    capacity: int
+    dtype: np.dtype
+    whole: bool
+    keeps: bool
 
     CHEAP = 32.0  # products per value: up to this, to compute it again is as quick as to fetch it
     PASSING = 16 << 20  # bytes of rows that pass through the cache together

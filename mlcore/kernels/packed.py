@@ -125,6 +125,10 @@ class Products:
     `terms` (n,) are those of each sample beside inner products; a value costs `terms_per_value`.
     """
 
+    terms: np.ndarray
+    terms_per_value: float
+    nbytes: int
+
     halves = True  # `symmetric` computes half of the values
 
     def __init__(self, X: np.ndarray, terms: np.ndarray) -> None:
@@ -390,6 +394,13 @@ class Packed:
 
     `like` has the columns that these rows will meet; `diagonal` (n,) float64 is k(x, x).
     """
+
+    dtype: np.dtype
+    n: Any
+    d: Any
+    kernel: Any
+    diagonal: np.ndarray
+    norm: float
 
     def __init__(self, X: Any, kernel: Any, *, dtype: Any, like: "Packed | None" = None) -> None:
         self.dtype = dtype = np.dtype(dtype)

@@ -1,5 +1,7 @@
 """A matrix in single precision, for a search whose result is computed in double precision."""
 
+from typing import Any
+
 import numpy as np
 
 from mlcore._ext.kernels import single_precision as _ext
@@ -12,6 +14,8 @@ class Single:
 
     K (n, n) is in C order, its largest entries about 1.
     """
+
+    n: Any
 
     sparse = False
 

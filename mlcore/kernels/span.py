@@ -46,6 +46,10 @@ class Span:
     coordinates in an orthonormal basis, and ``beta = 2^-power L^-T theta``.
     """
 
+    centers: Any
+    power: int
+    rounding: float
+
     def __init__(
         self, kernel: Kernel, centers: Any, L: np.ndarray, power: int, rounding: float
     ) -> None:

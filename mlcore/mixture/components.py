@@ -87,7 +87,11 @@ class Components(ABC):
 
     @abstractmethod
     def start(
-        self, em: "EM", start_values: tuple, rng: np.random.Generator | None, number: int = 0
+        self,
+        em: "EM",
+        start_values: tuple[Any, ...],
+        rng: np.random.Generator | None,
+        number: int = 0,
     ) -> Any:
         """Return `Parameters` to start from.
 

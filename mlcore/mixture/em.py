@@ -30,6 +30,12 @@ class Run:
     replaced.
     """
 
+    parameters: Any
+    following: Any
+    change: float
+    collapsed: np.ndarray
+    restarted: np.ndarray
+
     def __init__(self, parameters: Any) -> None:
         self.parameters = self.following = parameters
         self.trace: list[float] = []
@@ -78,6 +84,9 @@ class EM:
 
     A run has converged when its objective moves by less than `tol` in a step, and in the next.
     """
+
+    rows: Any
+    tol: float
 
     def __init__(
         self, components: Components, rows: Any, tol: float, progress: Progress | None = None

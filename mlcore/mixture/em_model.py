@@ -118,7 +118,7 @@ class EMModel(BeginsWithFirstRows, RowSums, Model):
         """Return the components of the fitted mixture."""
         raise NotImplementedError
 
-    def _start_values(self, shape: tuple[int, int]) -> tuple:
+    def _start_values(self, shape: tuple[int, int]) -> tuple[Any, ...]:
         """Return what the user gave of the parameters, checked, for ``Components.start``.
 
         `shape` is that of the rows.

@@ -10,7 +10,7 @@ TOLERANCE = 1e-6  # of sums of weights, and of symmetry
 
 
 def finite_array(
-    value: Any, name: str, shape: tuple | None, owner: str, term: str | None = None
+    value: Any, name: str, shape: tuple[Any, ...] | None, owner: str, term: str | None = None
 ) -> np.ndarray:
     """Return float64 values in C order; errors call their shape that of `term`."""
     array = real_array(value, name).astype(np.float64)
@@ -37,7 +37,9 @@ def weights(value: Any, name: str, k: int, owner: str = "") -> np.ndarray:
     return probabilities
 
 
-def means(value: Any, name: str, shape: tuple | None = None, owner: str = "") -> np.ndarray:
+def means(
+    value: Any, name: str, shape: tuple[Any, ...] | None = None, owner: str = ""
+) -> np.ndarray:
     """Means of shape (k, d)."""
     array = finite_array(value, name, shape, owner and f"{owner}: ")
     if array.ndim != 2 or not array.size:
@@ -45,7 +47,9 @@ def means(value: Any, name: str, shape: tuple | None = None, owner: str = "") ->
     return array
 
 
-def distributions(value: Any, name: str, shape: tuple | None = None, owner: str = "") -> np.ndarray:
+def distributions(
+    value: Any, name: str, shape: tuple[Any, ...] | None = None, owner: str = ""
+) -> np.ndarray:
     """Probabilities of shape (k, d), whose rows sum to 1."""
     probabilities = means(value, name, shape, owner)
     sums = probabilities.sum(axis=1)

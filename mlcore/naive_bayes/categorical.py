@@ -32,8 +32,8 @@ class CategoryCounts(NamedTuple):
 
     classes: np.ndarray
     weights: np.ndarray
-    categories: tuple
-    tables: tuple
+    categories: tuple[Any, ...]
+    tables: tuple[Any, ...]
     _stored = {
         "classes": "labels c",
         "weights": "float64 c",
@@ -119,10 +119,10 @@ class CategoricalNB(NaiveBayes):
     _tags = {"input_tags.categorical": True, "input_tags.string": True}
     _Statistics = CategoryCounts
 
-    categories_: list
+    categories_: list[Any]
     n_categories_: np.ndarray
-    category_count_: list
-    feature_log_prob_: list
+    category_count_: list[Any]
+    feature_log_prob_: list[Any]
     _sums_: CategoryCounts
     _solution_: list[CategoryTable]  # one for each feature
     _stored = {

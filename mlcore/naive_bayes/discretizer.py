@@ -67,7 +67,7 @@ class Discretizer(FeaturewiseTransformer, Model):
     8
     """
 
-    edges_: list
+    edges_: list[Any]
     n_bins_: np.ndarray
     _stored = {"edges_": ["f", "increasing m[]?"], "n_bins_": "int f"}
 

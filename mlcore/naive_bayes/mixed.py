@@ -27,7 +27,7 @@ _OF_PARTS = ("classes_", "class_count_", "class_log_prior_")
 class MixedSums(NamedTuple):
     """Statistics of the parts of a `MixedNB`, in the order of `columns_`."""
 
-    parts: tuple
+    parts: tuple[Any, ...]
 
 
 class MixedNB(NaiveBayes):
@@ -68,8 +68,8 @@ class MixedNB(NaiveBayes):
     array([0, 1])
     """
 
-    columns_: dict
-    parts_: dict
+    columns_: dict[Any, Any]
+    parts_: dict[Any, Any]
     _stored = {"columns_": {"...": "int _ < f"}, "parts_": {"...": "model NaiveBayes"}}
 
     def __init__(

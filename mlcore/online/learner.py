@@ -221,7 +221,7 @@ class LabelLearner(OnlineLearner):
         return int(self._prediction(state, point) != target)
 
 
-def as_list(values: Any, name: str) -> list:
+def as_list(values: Any, name: str) -> list[Any]:
     """Return the rounds of a sequence, at least one: of a data frame its rows."""
     if hasattr(values, "__array__"):
         values = plain_array(values, name)

@@ -10,6 +10,7 @@ larger ones.
 import mmap
 import weakref
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -20,8 +21,8 @@ _KEPT_BUFFERS = 8  # in each of the two lists
 _SLACK = 4  # largest ratio of a buffer's size to that of the array that it serves
 _LINE = 64  # bytes of a cache line
 # append and pop are atomic: any thread, and the garbage collector, may call them
-_free_large: list = []
-_free_small: list = []
+_free_large: list[Any] = []
+_free_small: list[Any] = []
 
 
 class _Memory:

@@ -1,6 +1,7 @@
 """Newton directions of both doubly stochastic methods, and the rule that ends their steps."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,7 @@ _STALLED = 5  # steps without progress
 
 
 def newton_direction(
-    times: Callable, right: np.ndarray, preconditioner: np.ndarray, accuracy: float
+    times: Callable[..., Any], right: np.ndarray, preconditioner: np.ndarray, accuracy: float
 ) -> np.ndarray:
     """Solve a positive semi-definite system that has a solution, to a relative accuracy.
 

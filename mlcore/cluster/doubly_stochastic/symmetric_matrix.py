@@ -69,6 +69,10 @@ def _refuse(owner, i, j, value, mirrored, negative):
 class DenseSymmetric:
     """Dense symmetric matrix, checked by `as_symmetric`; `sums` (n,) are its row sums."""
 
+    n: int
+    dtype: np.dtype
+    sums: np.ndarray
+
     def __init__(
         self, K: np.ndarray, owner: str, negative: bool, additive: bool, in_place: bool
     ) -> None:
@@ -238,6 +242,8 @@ class ShortCopy:
 
 class SparseSymmetric:
     """Symmetric CSR matrix, checked, with the methods of `DenseSymmetric` that apply."""
+
+    sums: np.ndarray
 
     def __init__(self, K: sp.csr_array, owner: str, negative: bool, additive: bool) -> None:
         self.n, self.dtype = K.shape[0], K.dtype

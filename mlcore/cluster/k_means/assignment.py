@@ -33,6 +33,9 @@ class Assignment:
     `weights`, float64 (n,), are empty for ones; with one pass at most, no bounds are kept.
     """
 
+    weights: np.ndarray
+    labels: np.ndarray
+
     def __init__(
         self,
         X: np.ndarray,

@@ -31,6 +31,11 @@ class DrawFarRows:
     P. Spirakis, *Weighted random sampling with a reservoir*, Inf. Process. Lett. 97, 2006).
     """
 
+    model: Any
+    n_rows: int
+    seed: list[Any]
+    name: str
+
     def __init__(self, model: Any, n_rows: int, seed: list[int], name: str) -> None:
         self.model, self.n_rows, self.seed, self.name = model, n_rows, seed, name
 
@@ -55,6 +60,10 @@ class DrawFarRows:
 
 class WeighCells:
     """The task that sums the rows nearest to each centre."""
+
+    model: Any
+    merge: Any
+    name: str
 
     def __init__(self, model: Any, name: str) -> None:
         self.model, self.merge, self.name = model, model.merge, name

@@ -27,6 +27,8 @@ class PlainSearch:
     With `several_passes`, gaps are kept from one pass to the next.
     """
 
+    tally: np.ndarray
+
     def __init__(self, X: np.ndarray, n_clusters: int, n_chunks: int, several_passes: bool) -> None:
         self._n, d = X.shape
         small = X.size * n_clusters < _MIN_WORK
@@ -133,6 +135,8 @@ class PlainSearch:
 
 class Bounds:
     """Bounds on distances of samples from moving centres; see `_ext.nearest_center`."""
+
+    tally: np.ndarray
 
     def __init__(self, X: Any, units: Any, n_clusters: Any, n_chunks: Any) -> None:
         n, d = X.shape

@@ -21,6 +21,9 @@ class SmallAssignment:
     `weights`, float64 (n,), are empty for ones; `summed` is False if only labels are wanted.
     """
 
+    weights: np.ndarray
+    labels: np.ndarray
+
     def __init__(
         self,
         X: np.ndarray,

@@ -17,6 +17,11 @@ _EPS = float(np.finfo(np.float64).eps)
 class SparseRows:
     """CSR samples in units, with squared norms, float64 (n,), for the compiled loops."""
 
+    n: Any
+    d: Any
+    entries: tuple[Any, ...]
+    norms: np.ndarray
+
     def __init__(self, X: Any, units: OriginAndUnit) -> None:
         self.X = units.place(X) if units.power else X
         self.n, self.d = X.shape
@@ -51,6 +56,9 @@ class SparseAssignment:
     The gap of a sample bounds how much nearer its centre is than any other; it shrinks as centres
     move (Hamerly, SDM 2010). `summed` is False if only labels are wanted.
     """
+
+    weights: np.ndarray
+    labels: np.ndarray
 
     def __init__(
         self,

@@ -38,12 +38,20 @@ class Stored:
     `form` says how a value gives a cost; see `_ext.fasterpam`. `norms` (n,) are squared norms.
     """
 
+    values: np.ndarray
+    form: str
+    norms: np.ndarray
+    max_cost: float
+    n: int
+    dtype: np.dtype
+    small: bool
+
     def __init__(self, values: np.ndarray, form: str, norms: np.ndarray, max_cost: float) -> None:
         self.values, self.form, self.norms, self.max_cost = values, form, norms, max_cost
         self.n, self.dtype = len(values), values.dtype
         self.small = form in ("values", "squares") and values.size <= _FEW
 
-    def blocks(self, order: np.ndarray) -> Iterator[tuple]:
+    def blocks(self, order: np.ndarray) -> Iterator[tuple[Any, ...]]:
         """Yield an array of rows, places in it, and the samples of these rows."""
         for first, last in pieces(len(order), 2 * self.n):
             yield self.values, order[first:last], order[first:last]
@@ -70,6 +78,13 @@ class Stored:
 
 class OnDemand:
     """Rows of inner products, formed at each request; methods as in `Stored`."""
+
+    form: Any
+    norms: Any
+    max_cost: Any
+    n: int
+    dtype: Any
+    small: bool
 
     def __init__(self, Z: Any, form: Any, norms: Any, max_cost: Any) -> None:
         self.form, self.norms, self.max_cost = form, norms, max_cost
@@ -127,6 +142,11 @@ class Dissimilarity:
 
     The cost of a sample is its distance to this power, 1 or 2. Errors name `owner`.
     """
+
+    power: int
+    owner: str
+    unit: int
+    fitted: dict[Any, Any]
 
     def __init__(self, metric: str, power: int, owner: str) -> None:
         self.metric, self.power, self.owner = as_metric(metric, owner), power, owner

@@ -20,7 +20,7 @@ class Swaps(NamedTuple):
     """Result of swaps: medoids (indices of samples), objectives, rounds, convergence."""
 
     medoids: np.ndarray
-    trace: list
+    trace: list[Any]
     n_iter: int
     converged: bool
 
@@ -30,6 +30,13 @@ class NearestMedoids:
 
     `rows` are Stored or OnDemand; `weights`, float64 (n,), are empty for ones.
     """
+
+    medoids: np.ndarray
+    nearest: np.ndarray
+    second: np.ndarray
+    labels: np.ndarray
+    second_labels: np.ndarray
+    objective: float
 
     def __init__(self, rows: Any, weights: np.ndarray, medoids: np.ndarray) -> None:
         self._rows, self._weights = rows, weights

@@ -98,7 +98,7 @@ def lengths_of(edges: Any, X: Any, metric: Any, owner: str) -> np.ndarray:
 
 def merge_apart(
     X: Any, edges: Any, component: Any, linkage: str, metric: Any, owner: str, report: Any
-) -> tuple:
+) -> tuple[Any, ...]:
     """Merge as `merge_along`, but samples of different components last, whatever their distance.
 
     Their heights, the last, may be less than those before.
@@ -142,7 +142,7 @@ def _merge_means(X, component, merged, heights):
 
 def merge_along(
     X: Any, edges: Any, linkage: str, metric: Any, owner: str, report: Any, lengths: Any = None
-) -> tuple:
+) -> tuple[Any, ...]:
     """Merge clusters along edges until one is left, the nearest first.
 
     `edges`, int32 (m, 2), connect all samples. Returned are a sample of each of the two clusters,

@@ -25,6 +25,19 @@ class PointClusters:
     `X`, float64 (n, d), is of magnitude about 1; `method` is "average", "complete" or "ward".
     """
 
+    ward: Any
+    slack: float
+    label: np.ndarray
+    merged: list[Any]
+    heights: list[Any]
+    size: np.ndarray
+    centres: Any
+    variance: np.ndarray
+    radius: np.ndarray
+    nearest: np.ndarray
+    value: np.ndarray
+    stale: np.ndarray
+
     def __init__(self, X: Any, method: Any) -> None:
         n = len(X)
         # Close points are adjacent, so that whole panels of others can be skipped.

@@ -17,8 +17,8 @@ _SUMS = 2**24  # with at most so many sums, each distance is formed once, in hal
 
 
 def check_distances(
-    X: Any, metric: str | Callable, owner: str
-) -> tuple[np.ndarray, str | Callable]:
+    X: Any, metric: str | Callable[..., Any], owner: str
+) -> tuple[np.ndarray, str | Callable[..., Any]]:
     """Return checked samples, or distances where `metric` is "precomputed", and the metric."""
     metric = as_metric(metric, owner, PLAIN)
     X = as_samples(X, owner=owner)
@@ -29,7 +29,7 @@ def check_distances(
 
 def distance_sums(
     X: Any,
-    metric: str | Callable,
+    metric: str | Callable[..., Any],
     order: Any,
     starts: Any,
     *,

@@ -163,6 +163,14 @@ class ScaledCovariances:
     `ridge` (p + q,) is to be added to the diagonal: the sum is about 1.
     """
 
+    kept: np.ndarray
+    p: int
+    unit: Any
+    ridge: Any
+    powers: np.ndarray
+    n_x: int
+    divisor: float
+
     def __init__(
         self,
         sums: Any,

@@ -29,6 +29,9 @@ class KernelView:
     ``(D / (D + alpha))^(1/2)``.
     """
 
+    alpha: float
+    shrinkage: np.ndarray
+
     @classmethod
     def of(
         cls, samples: Any, kernel: Kernel, gamma: str | float, w: np.ndarray, **units: Any

@@ -32,7 +32,7 @@ _CLASS = re.compile(r"mlcore(?:\.[a-z][a-z0-9_]*)+:[A-Z][A-Za-z0-9]*")
 _SPARSE = {"csr_array": sp.csr_array, "csr_matrix": sp.csr_matrix}
 
 
-def save(model: Model, path: str | os.PathLike) -> None:
+def save(model: Model, path: str | os.PathLike[str]) -> None:
     """Write a model, fitted or not, to one file that `load` reads.
 
     A file that is already there is replaced only once the new one is complete.
@@ -82,7 +82,7 @@ def save(model: Model, path: str | os.PathLike) -> None:
         raise
 
 
-def load(path: str | os.PathLike) -> Any:
+def load(path: str | os.PathLike[str]) -> Any:
     """Read a model that `save` has written.
 
     Nothing in the file is executed: it can only name classes of mlcore.

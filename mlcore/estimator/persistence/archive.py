@@ -18,7 +18,7 @@ class Archive:
     No array is larger than the file: members are uncompressed and disjoint, else ValueError.
     """
 
-    def __init__(self, path: str | os.PathLike) -> None:
+    def __init__(self, path: str | os.PathLike[str]) -> None:
         self._zip = zipfile.ZipFile(path)
         self._read: dict[str, np.ndarray] = {}
         members = self._zip.infolist()

@@ -17,6 +17,11 @@ class EigenPath(AlphaPath):
     O(n³) time once. ValueError if S has a negative eigenvalue beyond rounding.
     """
 
+    vectors: np.ndarray
+    values: np.ndarray
+    targets: np.ndarray
+    ones: np.ndarray
+
     def __init__(self, system: RidgeSystem) -> None:
         super().__init__(system)
         n = system.S.n

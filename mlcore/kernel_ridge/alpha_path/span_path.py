@@ -29,6 +29,9 @@ class SpanPath:
     With an intercept features and targets are less their means, and n is n - 1. O(m³) time once.
     """
 
+    values: np.ndarray
+    vectors: np.ndarray
+
     def __init__(self, system: SpanSystem) -> None:
         self.system = system
         with single_threaded_blas():

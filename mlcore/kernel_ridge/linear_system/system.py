@@ -76,6 +76,10 @@ class GramOperator:
     `rows` are in float64, u is (n,) and a stored K (n, n).
     """
 
+    alpha: float
+    u: np.ndarray | None
+    n: Any
+
     def __init__(
         self, rows: KernelRows, u: np.ndarray, K: np.ndarray | None = None, alpha: float = 0.0
     ) -> None:
@@ -211,6 +215,13 @@ class RidgeSystem:
     means of the targets with an intercept, else 0; `right` (n, k) ``u (y - center)``; `rounding`
     that of a kernel value. `alphas` are 0 with a criterion; `stored` computes K at once.
     """
+
+    rounding: float
+    u: np.ndarray
+    fit_intercept: bool
+    name: str
+    total: float
+    right: np.ndarray
 
     def __init__(
         self,

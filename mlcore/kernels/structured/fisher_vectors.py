@@ -274,6 +274,12 @@ class Scores:
     `parts` is the compiled loop's sum of flags for the coordinates there are, `size` their number.
     """
 
+    mixture: Any
+    table: Any
+    owner: str
+    parts: int
+    size: int
+
     def __init__(self, mixture: Any, settings: Settings, model: FisherVectors) -> None:
         self.mixture, self.settings = mixture, settings
         self.table = table = mixture._score_table()

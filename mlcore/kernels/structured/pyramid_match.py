@@ -200,6 +200,9 @@ class PyramidKernel(StructuredKernel):
 class Cubes:
     """The cubes, of all grids, that the points of sets are in; the origin is at `shift` sides."""
 
+    shift: float
+    features: tuple[Any, ...]
+
     def __init__(self, sets: Sets, pyramid: Pyramid, shift: float) -> None:
         self.sets, self.pyramid, self.shift = sets, pyramid, shift
         self._grids: list[_Grid] = []

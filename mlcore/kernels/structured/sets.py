@@ -15,7 +15,12 @@ class Sets(EncodedSamples):
     `grids` is what `PyramidMatch` has derived from all sets, kept where some of them are saved.
     """
 
-    def __init__(self, points: np.ndarray, offsets: np.ndarray, grids: dict | None = None) -> None:
+    points: np.ndarray
+    grids: dict[Any, Any]
+
+    def __init__(
+        self, points: np.ndarray, offsets: np.ndarray, grids: dict[Any, Any] | None = None
+    ) -> None:
         self.points, self.offsets = points, offsets
         self.grids = {} if grids is None else grids
         self.chosen, self.known = np.arange(len(offsets) - 1), {}

@@ -51,6 +51,9 @@ class Grams:
     Longer ones are pairs of shorter ones, which may overlap, numbered by their rank.
     """
 
+    length: int
+    n_columns: int
+
     def __init__(self, strings: Strings, length: int) -> None:
         self.strings, self.length = strings, length
         codes = strings.codes.astype(np.int64)

@@ -19,8 +19,11 @@ class Strings(EncodedSamples):
     `codes` are code points, bytes, or places in `symbols`; `offsets` (n_all + 1,) begin strings.
     """
 
+    kind: str
+    codes: np.ndarray
+
     def __init__(
-        self, kind: str, codes: np.ndarray, offsets: np.ndarray, symbols: list | None = None
+        self, kind: str, codes: np.ndarray, offsets: np.ndarray, symbols: list[Any] | None = None
     ) -> None:
         self.kind, self.codes, self.offsets, self.symbols = kind, codes, offsets, symbols
         self.chosen = np.arange(len(offsets) - 1)
@@ -125,7 +128,7 @@ def as_strings(X: Any, owner: str, name: str = "X") -> Strings:
     return _tokens(samples, offsets, owner, name)
 
 
-def require_list(X: Any, owner: str, name: str = "X") -> list:
+def require_list(X: Any, owner: str, name: str = "X") -> list[Any]:
     """Return the samples in a list; refuse what is none, and an empty one."""
     if isinstance(X, str | bytes):
         raise TypeError(
@@ -168,7 +171,7 @@ def _named(kind, one=False):
 
 def _tokens(samples, offsets, owner, name):
     lists = [sample.tolist() if isinstance(sample, np.ndarray) else sample for sample in samples]
-    places: dict = {}
+    places: dict[Any, Any] = {}
     try:
         for sample in lists:
             for token in sample:

@@ -18,6 +18,9 @@ class ElasticNetObjective(Objective):
     Gradients are those of the differentiable part; `strength` is 1 / (C times the total weight).
     """
 
+    l1_ratio: float
+    lasso: np.ndarray
+
     def __init__(self, rows: LogisticRows, strength: float, l1_ratio: float) -> None:
         super().__init__(rows, strength * (1 - l1_ratio))
         self._whole, self.l1_ratio = strength, l1_ratio

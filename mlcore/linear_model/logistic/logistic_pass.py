@@ -48,6 +48,16 @@ class LogisticRows:
     to ``(x - shift) * scale``, as in `like`, or near the first rows (0 for sparse ones).
     """
 
+    codes: np.ndarray
+    weight: np.ndarray
+    n: Any
+    d: Any
+    n_scores: int
+    intercept: bool
+    total: float
+    shift: np.ndarray
+    scale: np.ndarray
+
     def __init__(
         self,
         X: Any,

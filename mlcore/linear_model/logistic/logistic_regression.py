@@ -228,7 +228,7 @@ class LogisticRegression(RowSums, Classifier, Model):
         solver: _Solver | _Peer = "auto",
         tol: float = 1e-4,
         max_iter: int = 200,
-        class_weight: dict | Literal["balanced"] | None = None,
+        class_weight: dict[Any, Any] | Literal["balanced"] | None = None,
         warm_start: bool = False,
         verbose: bool | int = False,
         callback: Any = None,

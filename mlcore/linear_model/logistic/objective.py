@@ -69,6 +69,10 @@ class Objective:
     `strength` is 1 / (C times the weight of all rows), 0 without penalty.
     """
 
+    strength: float
+    penalty: np.ndarray
+    n_passes: float
+
     l1_ratio = 0.0  # share of absolute values in the penalty
 
     def __init__(self, rows: LogisticRows, strength: float) -> None:
@@ -141,6 +145,8 @@ class NewtonSystem:
 
     Equal changes of all classes are filled up; other singular Hessians take their eigenvalues.
     """
+
+    singular: bool
 
     def __init__(self, H: np.ndarray, n_scores: int) -> None:
         D = len(H) // n_scores

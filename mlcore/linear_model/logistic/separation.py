@@ -41,11 +41,14 @@ class SeparatedClasses(ValueError):
     quasi-complete [[ 1. -2.]]
     """
 
+    verdict: str
+    direction: np.ndarray
+
     def __init__(self, message: str, verdict: str, direction: np.ndarray) -> None:
         super().__init__(message)
         self.verdict, self.direction = verdict, direction
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (*self.args, self.verdict, self.direction)
 
 

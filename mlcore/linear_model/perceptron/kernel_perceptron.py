@@ -194,6 +194,10 @@ class KernelRounds:
     `counts` (n,) are the mistakes of each sample; `averages`: the mean function predicts.
     """
 
+    averages: bool
+    radius: float
+    counts: np.ndarray
+
     def __init__(
         self,
         kernel: Kernel,

@@ -182,6 +182,10 @@ class LinearRounds:
     `counts` (n,) are the mistakes of each sample; `averages`: the mean function predicts.
     """
 
+    averages: bool
+    radius: float
+    counts: np.ndarray
+
     def __init__(
         self,
         X: Any,

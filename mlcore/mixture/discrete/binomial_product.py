@@ -35,6 +35,8 @@ class BinomialProduct(DiscreteComponents):
     a `threshold`, a value above it is 1, others are 0.
     """
 
+    trials: np.ndarray
+
     threshold: float | None = None
 
     def __init__(
@@ -229,7 +231,9 @@ class BinomialProduct(DiscreteComponents):
         return k - 1 + k * d
 
 
-def table_of_successes(value: Any, name: str, shape: tuple | None, owner: str) -> np.ndarray:
+def table_of_successes(
+    value: Any, name: str, shape: tuple[Any, ...] | None, owner: str
+) -> np.ndarray:
     """Return given probabilities of success (k, d) as a table (2 d, k), those of failure behind."""
     means = _probabilities(value, name, shape, owner)
     return np.concatenate([means.T, 1 - means.T])

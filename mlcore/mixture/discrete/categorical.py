@@ -289,6 +289,8 @@ class CategoricalComponents(DiscreteComponents):
     `categories` has the values of each item, (n_categories,) float64, ascending.
     """
 
+    categories: list[Any]
+
     def __init__(
         self, n_components: int, alpha: float, categories: list[np.ndarray], owner: str
     ) -> None:

@@ -68,6 +68,9 @@ class DiscreteComponents(Components):
     item.
     """
 
+    alpha: float
+    owner: str
+
     n_features: int
     n_outcomes: Any
     collapsed_may_grow = True
@@ -109,7 +112,7 @@ class DiscreteComponents(Components):
         """
 
     @abstractmethod
-    def possible(self, parameters: Parameters, rows: "Rows") -> tuple:
+    def possible(self, parameters: Parameters, rows: "Rows") -> tuple[Any, ...]:
         """Return constants (k,) and table (n_entry_columns, k) of the log-densities, with 0 for
         what is impossible; and the same of the number of impossible values.
         """
@@ -123,7 +126,9 @@ class DiscreteComponents(Components):
         """Parameters of the estimator that log-densities depend on beside `arrays`."""
         return None
 
-    def later_rows(self, X: Any, parameters: Parameters, tables: dict) -> tuple["Rows", Any]:
+    def later_rows(
+        self, X: Any, parameters: Parameters, tables: dict[Any, Any]
+    ) -> tuple["Rows", Any]:
         """Return rows to predict, and the key of their tables of log-densities; None: not kept."""
         rows = self.rows(X, None)
         return rows, (rows.sparse.n_columns, rows.sparse.values is None)

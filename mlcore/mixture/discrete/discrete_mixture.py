@@ -68,7 +68,7 @@ class DiscreteMixture(Mixture):
         """Return the components for so many components and features."""
         raise NotImplementedError
 
-    def _given_table(self, means: Any, name: str, shape: tuple | None) -> np.ndarray:
+    def _given_table(self, means: Any, name: str, shape: tuple[Any, ...] | None) -> np.ndarray:
         """Return the table (n_columns, k) of means (k, d) that the user gave, checked."""
         raise NotImplementedError
 

@@ -23,6 +23,11 @@ class Patterns:
     row.
     """
 
+    edges: np.ndarray
+    length: int
+    n_patterns: int
+    offsets: np.ndarray
+
     def __init__(self, sizes: list[Any], holes: Any, n_rows: int, width: int) -> None:
         self.edges = np.cumsum([0, *sizes])
         outcomes = [int(size + hole) for size, hole in zip(sizes, holes, strict=True)]

@@ -1,6 +1,6 @@
 """The E-step over sparse rows: sums of responsibilities, in memory that all passes use."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -58,8 +58,16 @@ class Loop:
     Call `fill` first, or pass the tables that another loop of as many columns has `filled`.
     """
 
+    k: int
+    entire: bool
+    work: int
+
     def __init__(
-        self, rows: "SparseRows", k: int, entire: bool = False, filled: tuple | None = None
+        self,
+        rows: "SparseRows",
+        k: int,
+        entire: bool = False,
+        filled: tuple[Any, ...] | None = None,
     ) -> None:
         stride = -(-k // _VECTOR) * _VECTOR
         shape = rows.n_columns, stride
@@ -114,7 +122,7 @@ class Loop:
             self._near[:] = np.iinfo(np.uint64).max
 
     @property
-    def filled(self) -> tuple:
+    def filled(self) -> tuple[Any, ...]:
         """The tables that `fill` and `require` have made, for loops over other rows."""
         return self._table, self._impossible
 
@@ -162,7 +170,7 @@ class Loop:
         self._by_column.fill(0)
         return self._pass(start, row_totals, None, None)
 
-    def sums_each(self, start: np.ndarray, n_mixtures: int) -> tuple:
+    def sums_each(self, start: np.ndarray, n_mixtures: int) -> tuple[Any, ...]:
         """Return `sums` of the responsibilities under each of some mixtures, of components side by
         side, and the log-likelihood of each. For rows that are few: each mixture is one task.
         """

@@ -76,7 +76,7 @@ class CovarianceType(ABC):
 
     # ---- E-step
 
-    def packed(self, means: np.ndarray, factors: np.ndarray) -> tuple:
+    def packed(self, means: np.ndarray, factors: np.ndarray) -> tuple[Any, ...]:
         """Return means, factors and rotation as the compiled E-step of `layout` reads them."""
         return means, factors, np.zeros((1, 1))
 

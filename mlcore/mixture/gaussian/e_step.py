@@ -33,6 +33,10 @@ class Rows:
     `X` (n, d) is in C order; `weight` float64 or None for ones; `origin` (d,) is subtracted first.
     """
 
+    weight: np.ndarray | None
+    origin: np.ndarray
+    total: float
+
     def __init__(
         self, X: np.ndarray, weight: np.ndarray | None, family: CovarianceType, origin: np.ndarray
     ) -> None:

@@ -24,6 +24,9 @@ class IncompleteRows:
     `added` is the number that the M-step adds to variances; imputed values do not count it.
     """
 
+    weight: Any
+    total: float
+
     def __init__(self, X: Any, weight: Any, added: Any) -> None:
         self.X, self.weight, self._added = X, weight, added
         self.total = float(len(X) if weight is None else weight.sum())

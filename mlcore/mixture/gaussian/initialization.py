@@ -5,6 +5,7 @@ run takes them from the clusters of the first, and where the two differ, a third
 """
 
 from operator import itemgetter
+from typing import Any
 
 import numpy as np
 
@@ -33,7 +34,7 @@ def sampled(
     variances: np.ndarray,
     rng: np.random.Generator,
     origin: np.ndarray,
-) -> tuple:
+) -> tuple[Any, ...]:
     """Return rows, float64, ordered by their values, and their weights: all, or a draw of many.
 
     NaN counts as `origin` in that order, and stays NaN.
@@ -74,7 +75,7 @@ def whitened(
 
 def best_of_k_means(
     Z: np.ndarray, weight: np.ndarray, k: int, rng: np.random.Generator, n_runs: int = _RUNS
-) -> tuple:
+) -> tuple[Any, ...]:
     """Return `k_means` of the least objective of a few runs."""
     return min((k_means(Z, weight, k, rng) for _ in range(n_runs)), key=itemgetter(2))
 
@@ -101,12 +102,12 @@ def clusterings(
     n_components: int,
     variances: np.ndarray,
     rng: np.random.Generator,
-) -> list:
+) -> list[Any]:
     """Labels and seeds of up to three runs of k-means: on Z, then in units within clusters.
 
     A run that finds the clusters of the run before replaces it, and is the last.
     """
-    runs: list = []
+    runs: list[Any] = []
     while len(runs) < _CLUSTERINGS:
         # Of the first, two runs: where both clusterings end at one bad optimum, no third follows.
         n_runs = 1 if runs or n_components == 1 else 2

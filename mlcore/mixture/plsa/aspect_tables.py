@@ -58,6 +58,14 @@ class Documents:
     that of the counts; 2^unit is what a scaled and weighted count of 1 stands for.
     """
 
+    weight: Any
+    k: int
+    weights: Any
+    unit: int
+    totals: np.ndarray
+    mass: float
+    total: float
+
     def __init__(self, X: Any, weight: Any, n_components: int, alpha: float) -> None:
         (n, v), dtype = X.shape, X.dtype
         self.X, self.weight, self.k, self._v = X, weight, n_components, v

@@ -27,6 +27,8 @@ class AspectComponents(Components):
     If `folded` (sums over blocks), no mixture is kept: each is folded in, by `tol` and `max_iter`.
     """
 
+    alpha: float
+
     collapsed_may_grow = True
 
     def __init__(

@@ -50,6 +50,10 @@ class Scaled:
     K is (n, n) in C order, or a csr_array; scale and shift are (n,), None for ones and zeros.
     """
 
+    scale: np.ndarray | None
+    shift: np.ndarray | None
+    n: Any
+
     def __init__(
         self, K: Any, scale: np.ndarray | None = None, shift: np.ndarray | None = None
     ) -> None:

@@ -36,6 +36,15 @@ class SeededTask:
     m).
     """
 
+    tol: float
+    samples: np.ndarray
+    diagonal: np.ndarray
+    linear: np.ndarray
+    beta: np.ndarray
+    product: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+
     def __init__(
         self,
         cache: KernelCache,

@@ -124,7 +124,7 @@ class SVCCV(SupportVectorClassifier):
         scoring: Literal["accuracy", "balanced_accuracy"] = "accuracy",
         tol: float = 1e-3,
         cache_size: float = 200,
-        class_weight: dict | Literal["balanced"] | None = None,
+        class_weight: dict[Any, Any] | Literal["balanced"] | None = None,
         verbose: bool | int = False,
         max_iter: int = -1,
         decision_function_shape: Literal["ovr", "ovo"] = "ovr",
@@ -392,7 +392,7 @@ class SVCCV(SupportVectorClassifier):
         return Classification(vars(self).get("C_", 1.0))
 
 
-def _sequence(values: Any, name: str, owner: str) -> list:
+def _sequence(values: Any, name: str, owner: str) -> list[Any]:
     """Return `values` as a list; refuse an empty one and anything but a sequence."""
     if isinstance(values, (str, bytes)) or not isinstance(values, (Sequence, np.ndarray)):
         raise TypeError(

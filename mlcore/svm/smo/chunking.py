@@ -1,6 +1,7 @@
 """Chunking: a dual problem of many variables by those few that are not at zero, or violate."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +22,7 @@ class Chunks:
     GOAL, FINER = 0.05, 0.3  # violation of the first chunk, relative; how much less in the next
 
     def __init__(
-        self, problem: Problem, index: np.ndarray, members: tuple, cache: KernelCache
+        self, problem: Problem, index: np.ndarray, members: tuple[Any, ...], cache: KernelCache
     ) -> None:
         self._problem, self._index, self._members, self._cache = problem, index, members, cache
         self._before: np.ndarray | None = None

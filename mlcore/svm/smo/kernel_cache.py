@@ -23,6 +23,8 @@ class KernelCache(GramRows):
     `cache_size` is in megabytes, for rows, submatrix and packed samples together.
     """
 
+    largest_submatrix: int
+
     LITTLE = 256 << 20  # bytes of a K of cheap values: up to this, all of it is computed at once
     SMALL = 2048  # samples: up to this, the submatrix of all is the only one that is needed
 

@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import EllipsisType
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +26,7 @@ class Problem:
     start: np.ndarray | None = None
     epsilon: float = 0.0
     group: np.ndarray | None = None
-    total: tuple | None = None
+    total: tuple[Any, ...] | None = None
 
     @cached_property
     def largest_bound(self) -> float:
@@ -72,7 +73,7 @@ class Solution:
     gradient: np.ndarray
     objective: float
     violation: float
-    multipliers: list
+    multipliers: list[Any]
     n_iter: int
     converged: bool
     diverged: bool = False

@@ -28,6 +28,15 @@ class WorkingSet:
     `faces` (2,) counts the Newton steps tried, and those taken whole.
     """
 
+    cache: Any
+    index: np.ndarray
+    epsilon: float
+    n_iter: int
+    faces: np.ndarray
+    limits: tuple[Any, ...]
+    K: Any
+    spans: tuple[Any, ...]
+
     def __init__(
         self, cache: Any, index: np.ndarray, epsilon: float, members: tuple[Any, ...]
     ) -> None:

@@ -65,6 +65,10 @@ class Products:
     `count` is their number, `n_scores` that of scores.
     """
 
+    penalty: np.ndarray
+    count: int
+    n_scores: Any
+
     def __init__(self, objective: Objective, point: Point) -> None:
         rows = self.rows = objective.rows
         self.penalty = objective.penalty
@@ -129,6 +133,9 @@ def _inner(a, b):
 
 class InverseBounds:
     """Bounds in the inverse Hessian, of which the penalty is a part that is easily inverted."""
+
+    penalty: np.ndarray
+    centres: np.ndarray | None
 
     def __init__(self, products: Products) -> None:
         self._times, self._rows, self._c = products, products.rows, products.n_scores
