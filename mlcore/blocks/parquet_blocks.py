@@ -12,6 +12,8 @@ from mlcore.blocks.sequence import Block, Blocks
 class Fragment(Block):
     """A row group of a file, or a whole file of another format; features as a table with names."""
 
+    name: str
+
     def __init__(self, fragment: Any, schema: Any, filter: Any, names: "Names", name: str) -> None:
         self._fragment, self._schema, self._filter = fragment, schema, filter
         self._names, self.name = names, name

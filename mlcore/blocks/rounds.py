@@ -15,6 +15,7 @@ class Sums:
     """The task of a step: the sums over the rows of a block, under the parameters now."""
 
     name: str
+    model: RowSums
 
     def __init__(self, model: RowSums, name: str = "sums") -> None:
         self.model, self.name = model.for_workers(), name

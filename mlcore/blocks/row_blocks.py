@@ -16,6 +16,9 @@ _BYTES = 16e6  # of a block
 class Rows(Block):
     """Rows first..last of X, y and weights; sent to another process, as few bytes as can be."""
 
+    name: str
+    in_memory: bool
+
     def __init__(self, sources: tuple[Any, ...], first: int, last: int) -> None:
         self._sources, self._first, self._last = sources, first, last
         self.name = f"rows {first} to {last - 1}"

@@ -35,6 +35,8 @@ class Draw:
 
     n_rows: int
     seed: int
+    form: "_Form"
+    model: type[RowSums]
 
     name = "sample"
 

@@ -21,6 +21,9 @@ class Block:
 class Given(Block):
     """Rows that a user gives: X, a tuple, or a callable that returns either."""
 
+    name: str
+    in_memory: bool
+
     def __init__(self, rows: Any, name: str) -> None:
         self._rows, self.name, self.in_memory = rows, name, not callable(rows)
 
@@ -35,6 +38,7 @@ class Delayed(Block):
     """
 
     parts: tuple[Any, ...]
+    name: str
 
     def __init__(
         self, parts: tuple[Any, ...], name: str, collections: tuple[Any, ...] = ()
@@ -51,7 +55,7 @@ class Delayed(Block):
         return _all_three(rows[0] if len(rows) == 1 else rows)
 
 
-class Blocks(Sequence):
+class Blocks(Sequence[Any]):
     """Blocks of rows in their order, each read whenever it is needed: several times.
 
     Parameters

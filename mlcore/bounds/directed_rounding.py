@@ -23,7 +23,7 @@ _SAME = Decimal("1e-40")
 _SMALL = Decimal("1e-12")  # below, five terms of a series are exact to fifty digits
 
 
-def working_digits() -> AbstractContextManager:
+def working_digits() -> AbstractContextManager[Any]:
     """Compute with fifty digits inside the block, independent of the caller's decimal context."""
     return localcontext(_CONTEXT)
 

@@ -101,6 +101,7 @@ class SpanSystem:
     total: float
     n_samples: int
     mean: np.ndarray
+    squares: np.ndarray
 
     def __init__(self, sums: SpanSums, origin: np.ndarray, m: int, fit_intercept: bool) -> None:
         self.m, self.fit_intercept, self.total = m, fit_intercept, sums.weight

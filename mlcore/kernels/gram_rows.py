@@ -32,9 +32,9 @@ class KernelRows:
     dtype: np.dtype
 
     linear = halves = selects = False
-    terms = np.inf
+    terms: float = np.inf
     nbytes = 0
-    distance = 0.0
+    distance: float = 0.0
     diagonal: np.ndarray
 
     def __init__(self, kernel: Any, X: Any, size: float, double: bool) -> None:
@@ -108,6 +108,11 @@ class PackedRows(KernelRows):
     """Rows for a kernel of vectors, from samples packed for it."""
 
     linear: Any
+    d: int
+    diagonal: np.ndarray
+    halves: bool
+    nbytes: int
+    terms: float
 
     selects = True
 
@@ -151,6 +156,8 @@ class PackedRows(KernelRows):
 class MatrixRows(KernelRows):
     """Rows of a matrix of kernel values."""
 
+    diagonal: np.ndarray
+
     def __init__(self, kernel: Any, K: np.ndarray, double: bool) -> None:
         super().__init__(kernel, K, max(K.max(), -K.min()), double)
         self.matrix = K
@@ -173,6 +180,7 @@ class CalledRows(KernelRows):
     """Rows for a kernel that is called with blocks of samples."""
 
     halves: Any
+    diagonal: np.ndarray
 
     selects = True
 
@@ -234,6 +242,7 @@ class GramRows:
     dtype: np.dtype
     whole: bool
     keeps: bool
+    kernel: KernelRows
 
     CHEAP = 32.0  # products per value: up to this, to compute it again is as quick as to fetch it
     PASSING = 16 << 20  # bytes of rows that pass through the cache together

@@ -81,7 +81,7 @@ class Kernel:
         """
         return None
 
-    def require_valid(self, X: np.ndarray | sparse.csr_array, name: str) -> None:
+    def require_valid(self, X: Any, name: str) -> None:
         """Refuse rows of numbers for which k is not defined.
 
         Parameters

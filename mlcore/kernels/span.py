@@ -49,6 +49,7 @@ class Span:
     centers: Any
     power: int
     rounding: float
+    kernel: Kernel
 
     def __init__(
         self, kernel: Kernel, centers: Any, L: np.ndarray, power: int, rounding: float

@@ -59,7 +59,7 @@ class VectorKernel(Kernel):
         """Return k(x, x), float64 (n,), from |x|²; exponential kernels need none: it is 1."""
         raise NotImplementedError
 
-    def largest(self, X: np.ndarray | sparse.csr_array) -> float:
+    def largest(self, X: Any) -> float:
         """Return the approximate largest |k(x, y)| on these samples."""
         return 1.0
 
@@ -76,12 +76,12 @@ class VectorKernel(Kernel):
     def __call__(self, X: Any, Y: Any) -> np.ndarray:
         return self.against(Y)(X)
 
-    def diagonal(self, X: np.ndarray | sparse.csr_array) -> np.ndarray:
+    def diagonal(self, X: Any) -> np.ndarray:
         if self.exponential:
             return np.ones(X.shape[0])
         return self.diagonal_from(row_sums(X, "squares"))
 
-    def rows(self, X: np.ndarray | sparse.csr_array, double: bool) -> KernelRows:
+    def rows(self, X: Any, double: bool) -> KernelRows:
         return PackedRows(self, X, double)
 
     def against(self, V: Any) -> Callable[..., np.ndarray]:

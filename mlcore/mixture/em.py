@@ -87,6 +87,7 @@ class EM:
 
     rows: Any
     tol: float
+    components: Components
 
     def __init__(
         self, components: Components, rows: Any, tol: float, progress: Progress | None = None

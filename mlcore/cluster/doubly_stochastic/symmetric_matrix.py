@@ -244,6 +244,9 @@ class SparseSymmetric:
     """Symmetric CSR matrix, checked, with the methods of `DenseSymmetric` that apply."""
 
     sums: np.ndarray
+    n: int
+    dtype: np.dtype
+    K: Any
 
     def __init__(self, K: sp.csr_array, owner: str, negative: bool, additive: bool) -> None:
         self.n, self.dtype = K.shape[0], K.dtype

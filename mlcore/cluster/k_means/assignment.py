@@ -35,6 +35,7 @@ class Assignment:
 
     weights: np.ndarray
     labels: np.ndarray
+    units: OriginAndUnit
 
     def __init__(
         self,

@@ -59,6 +59,7 @@ class SparseAssignment:
 
     weights: np.ndarray
     labels: np.ndarray
+    units: OriginAndUnit
 
     def __init__(
         self,

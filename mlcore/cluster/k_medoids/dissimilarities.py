@@ -4,7 +4,7 @@ The search over medoids asks for rows: `Stored` keeps the whole matrix; `OnDeman
 products, which give Euclidean distances, some rows at a time.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -147,6 +147,7 @@ class Dissimilarity:
     owner: str
     unit: int
     fitted: dict[Any, Any]
+    metric: str | Callable[..., Any]
 
     def __init__(self, metric: str, power: int, owner: str) -> None:
         self.metric, self.power, self.owner = as_metric(metric, owner), power, owner

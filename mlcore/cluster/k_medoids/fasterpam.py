@@ -37,6 +37,7 @@ class NearestMedoids:
     labels: np.ndarray
     second_labels: np.ndarray
     objective: float
+    decrease: np.ndarray
 
     def __init__(self, rows: Any, weights: np.ndarray, medoids: np.ndarray) -> None:
         self._rows, self._weights = rows, weights

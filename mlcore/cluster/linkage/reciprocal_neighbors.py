@@ -37,6 +37,9 @@ class PointClusters:
     nearest: np.ndarray
     value: np.ndarray
     stale: np.ndarray
+    order: np.ndarray
+    kind: int
+    name: np.ndarray
 
     def __init__(self, X: Any, method: Any) -> None:
         n = len(X)

@@ -31,6 +31,7 @@ class KernelView:
 
     alpha: float
     shrinkage: np.ndarray
+    values: np.ndarray
 
     @classmethod
     def of(

@@ -31,6 +31,7 @@ class SpanPath:
 
     values: np.ndarray
     vectors: np.ndarray
+    products: np.ndarray
 
     def __init__(self, system: SpanSystem) -> None:
         self.system = system

@@ -79,6 +79,7 @@ class GramOperator:
     alpha: float
     u: np.ndarray | None
     n: Any
+    rows: KernelRows
 
     def __init__(
         self, rows: KernelRows, u: np.ndarray, K: np.ndarray | None = None, alpha: float = 0.0
@@ -222,6 +223,8 @@ class RidgeSystem:
     name: str
     total: float
     right: np.ndarray
+    units: RidgeUnits
+    center: np.ndarray
 
     def __init__(
         self,

@@ -279,6 +279,7 @@ class Scores:
     owner: str
     parts: int
     size: int
+    settings: "Settings"
 
     def __init__(self, mixture: Any, settings: Settings, model: FisherVectors) -> None:
         self.mixture, self.settings = mixture, settings

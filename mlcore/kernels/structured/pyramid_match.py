@@ -202,6 +202,8 @@ class Cubes:
 
     shift: float
     features: tuple[Any, ...]
+    sets: Sets
+    pyramid: "Pyramid"
 
     def __init__(self, sets: Sets, pyramid: Pyramid, shift: float) -> None:
         self.sets, self.pyramid, self.shift = sets, pyramid, shift

@@ -17,6 +17,9 @@ class Sets(EncodedSamples):
 
     points: np.ndarray
     grids: dict[Any, Any]
+    offsets: np.ndarray
+    chosen: np.ndarray
+    known: dict[Any, Any]
 
     def __init__(
         self, points: np.ndarray, offsets: np.ndarray, grids: dict[Any, Any] | None = None

@@ -53,6 +53,8 @@ class Grams:
 
     length: int
     n_columns: int
+    strings: Strings
+    counts: np.ndarray
 
     def __init__(self, strings: Strings, length: int) -> None:
         self.strings, self.length = strings, length

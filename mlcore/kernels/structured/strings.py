@@ -21,6 +21,10 @@ class Strings(EncodedSamples):
 
     kind: str
     codes: np.ndarray
+    offsets: np.ndarray
+    chosen: np.ndarray
+    known: dict[Any, Any]
+    symbols: list[Any] | None
 
     def __init__(
         self, kind: str, codes: np.ndarray, offsets: np.ndarray, symbols: list[Any] | None = None
@@ -74,7 +78,7 @@ class KernelOfStrings(StructuredKernel):
     """
 
     name = "StringKernel"
-    decay = 1.0
+    decay: float = 1.0
     power = 0
 
     def in_unit(self, values: np.ndarray) -> np.ndarray:

@@ -19,7 +19,7 @@ _WORD = re.compile(r"\b\w\w+\b")
 class Settings(NamedTuple):
     """Checked parameters: the pattern of a word, and how many make a sequence that is counted."""
 
-    pattern: re.Pattern
+    pattern: re.Pattern[str]
     lowercase: bool
     least: int
     most: int

@@ -57,6 +57,10 @@ class LogisticRows:
     total: float
     shift: np.ndarray
     scale: np.ndarray
+    offset: np.ndarray
+    width: int
+    columns: "Columns"
+    X: Any
 
     def __init__(
         self,

@@ -1,6 +1,6 @@
 """Objective of logistic regression per unit of weight, its gradient and Hessian."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg
@@ -72,8 +72,11 @@ class Objective:
     strength: float
     penalty: np.ndarray
     n_passes: float
+    rows: LogisticRows
+    mean: Any
+    deviation: Any
 
-    l1_ratio = 0.0  # share of absolute values in the penalty
+    l1_ratio: float = 0.0  # share of absolute values in the penalty
 
     def __init__(self, rows: LogisticRows, strength: float) -> None:
         self.rows, self.strength = rows, strength

@@ -1,6 +1,6 @@
 """Solution of a regression from sums, and from its rows where sums have too few digits."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -109,7 +109,7 @@ def _older_solution(system, center, target_mean, *others):
     return LinearSolution(center, target_mean, kind(*system), *others)
 
 
-OLDER = {  # what 0.2 kept
+OLDER: dict[str, Any] = {  # what 0.2 kept
     "_units_": (_older_frame, "origin_", "powers", "target_origin", "target_powers", "several"),
     "_solution_": (
         _older_solution,

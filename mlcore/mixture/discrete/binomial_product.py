@@ -36,6 +36,7 @@ class BinomialProduct(DiscreteComponents):
     """
 
     trials: np.ndarray
+    n_features: int
 
     threshold: float | None = None
 

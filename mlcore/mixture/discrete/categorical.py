@@ -290,6 +290,7 @@ class CategoricalComponents(DiscreteComponents):
     """
 
     categories: list[Any]
+    n_features: int
 
     def __init__(
         self, n_components: int, alpha: float, categories: list[np.ndarray], owner: str

@@ -73,6 +73,7 @@ class DiscreteComponents(Components):
 
     n_features: int
     n_outcomes: Any
+    n_components: int
     collapsed_may_grow = True
 
     def __init__(self, n_components: int, alpha: float, owner: str) -> None:

@@ -172,6 +172,8 @@ class MultinomialMixture(DiscreteMixture):
 class MultinomialComponents(DiscreteComponents):
     """Counts of `n_features` words, drawn by component; `alpha` is the pseudo-count of a word."""
 
+    n_outcomes: int
+
     # Documents are so long, and tables so large, that leaving out what is tiny halves the time.
     entire = False
 

@@ -61,6 +61,7 @@ class Loop:
     k: int
     entire: bool
     work: int
+    rows: "SparseRows"
 
     def __init__(
         self,

@@ -15,7 +15,7 @@ from mlcore._ext.mixture import sparse_rows as _ext
 from mlcore.mixture.discrete.sparse_e_step import Loop
 from mlcore.runtime.threads import effective_threads
 
-BIT_GROUP = _ext.GROUP  # binary features in an entry: tables of 2^BIT_GROUP rows fit the cache
+BIT_GROUP: int = _ext.GROUP  # binary features in an entry: tables of 2^BIT_GROUP rows fit the cache
 _ENTRIES_OF_A_LONG_ROW = 32
 _BLOCK = 1 << 14  # values checked at a time
 

@@ -27,6 +27,11 @@ class GaussianComponents(Components):
     `reg_covar` is added to variances; None is a floor relative to the variances of the data.
     """
 
+    n_components: int
+    family: CovarianceType
+    reg_covar: float | None
+    scale: DataScale
+
     def __init__(
         self,
         n_components: int,

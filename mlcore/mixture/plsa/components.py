@@ -28,6 +28,8 @@ class AspectComponents(Components):
     """
 
     alpha: float
+    n_components: int
+    exact: bool
 
     collapsed_may_grow = True
 

@@ -53,6 +53,7 @@ class Scaled:
     scale: np.ndarray | None
     shift: np.ndarray | None
     n: Any
+    sparse: bool
 
     def __init__(
         self, K: Any, scale: np.ndarray | None = None, shift: np.ndarray | None = None

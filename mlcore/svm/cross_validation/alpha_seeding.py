@@ -6,6 +6,8 @@ product with K is known: only the rows of what was left out, or moved, are added
 product holds their decision values too.
 """
 
+from typing import Any
+
 import numpy as np
 
 from mlcore._ext.svm import alpha_seeding as _ext
@@ -44,6 +46,9 @@ class SeededTask:
     product: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
+    steps: np.ndarray
+    violation: np.ndarray
+    index: Any
 
     def __init__(
         self,

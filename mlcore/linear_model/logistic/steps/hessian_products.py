@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse as sp
 from scipy.special import expit
 
+from mlcore.linear_model.logistic.logistic_pass import LogisticRows
 from mlcore.linear_model.logistic.objective import NewtonSystem, Objective, Point
 from mlcore.linear_model.logistic.steps.lbfgs import Metric, metric_of
 from mlcore.numerics.conjugate_gradients import Iterate, Product, conjugate_gradients
@@ -68,6 +69,7 @@ class Products:
     penalty: np.ndarray
     count: int
     n_scores: Any
+    rows: LogisticRows
 
     def __init__(self, objective: Objective, point: Point) -> None:
         rows = self.rows = objective.rows
