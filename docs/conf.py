@@ -3,6 +3,7 @@
 import importlib.util
 import inspect
 import re
+import sys
 import zlib
 from pathlib import Path
 
@@ -12,6 +13,9 @@ from sphinx.util.fileutil import copy_asset
 import mlcore
 
 DOCS = Path(__file__).resolve().parent
+sys.path.insert(0, str(DOCS / "extensions"))
+
+import reference  # noqa: E402, of this folder
 
 project = "mlcore"
 author = "mlcore developers"
@@ -28,18 +32,30 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
     "sphinx.ext.mathjax",
+    "members",  # these four are in this folder
+    "names",
+    "pictures",
+    "phrases",
 ]
 # Pages of execution times ask three servers for their scripts.
-exclude_patterns = ["templates", "inventories", "**/sg_execution_times*", "sg_execution_times*"]
+exclude_patterns = [
+    "templates",
+    "inventories",
+    "extensions",
+    "**/sg_execution_times*",
+    "sg_execution_times*",
+]
 templates_path = ["templates"]
 default_role = "autolink"
 nitpicky = False  # types in docstrings are words, not links
 
 # ---- pages in Markdown
-myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "substitution"]
 myst_heading_anchors = 3
 
-# ---- reference, from the docstrings
+myst_substitutions = {"version": version}
+
+# ---- reference, from the docstrings and topics.toml
 autosummary_generate = True
 autosummary_ignore_module_all = False
 autodoc_typehints = "none"  # docstrings give them, with shapes
@@ -56,43 +72,8 @@ numpydoc_validation_exclude = {
 }
 
 
-def reference():
-    """Write a page for each family, with all its public names: they cannot be forgotten."""
-    folder = DOCS / "reference"
-    folder.mkdir(exist_ok=True)
-    families = [name for name in mlcore.__all__ if inspect.ismodule(getattr(mlcore, name))]
-    functions = [name for name in mlcore.__all__ if callable(getattr(mlcore, name))]
-    title = "API reference"
-    lines = [title, "=" * len(title), "", "Everything public, by family.", ""]
-    lines += [".. toctree::", "   :maxdepth: 1", "", *(f"   {name}" for name in families), ""]
-    lines += ["Models in files", "---------------", "", ".. currentmodule:: mlcore", ""]
-    lines += summary(functions)
-    pages = {"index": lines}
-    for family in families:
-        module = getattr(mlcore, family)
-        title = f"mlcore.{family}"
-        lines = [title, "=" * len(title), "", f".. automodule:: {title}", "   :no-members:", ""]
-        pages[family] = [*lines, *summary(module.__all__)]
-    for name, lines in pages.items():
-        path = folder / f"{name}.rst"
-        text = "\n".join(lines)
-        if not path.exists() or path.read_text(encoding="utf-8") != text:
-            path.write_text(text, encoding="utf-8")
-
-
-def summary(names):
-    """Return the lines of a table of names, each with a page of its own."""
-    return [
-        ".. autosummary::",
-        "   :toctree: generated",
-        "   :nosignatures:",
-        "",
-        *(f"   {name}" for name in names),
-        "",
-    ]
-
-
-reference()
+reference.write_pages()
+autosummary_context = {"pages": reference.contexts()}
 
 # ---- other projects, from lists in this folder: no network is needed
 PROJECTS = {
@@ -130,6 +111,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "show_memory": False,
     "min_reported_time": 10,
+    "capture_repr": (),
     "parallel": True,
 }
 suppress_warnings = ["config.cache"]  # of the gallery's own settings
@@ -145,7 +127,19 @@ html_theme = "pydata_sphinx_theme"
 html_title = "mlcore"
 html_show_sourcelink = False
 html_copy_source = False
+html_static_path = ["_static"]
+html_favicon = "_static/logo.svg"
+html_css_files = ["site.css"]
+# Deferred scripts run after those of the theme, and before a search begins.
+html_js_files = [(name, {"defer": "defer"}) for name in ("pages.js", "whole_words.js")]
+html_context = {"default_mode": "auto"}
 html_theme_options = {
+    "logo": {
+        "image_light": "_static/logo.svg",
+        "image_dark": "_static/logo.svg",
+        "text": "mlcore",
+        "alt_text": "mlcore, to the first page",
+    },
     "show_prev_next": False,
     "header_links_before_dropdown": 4,
     "navigation_with_keys": False,
@@ -155,7 +149,15 @@ html_theme_options = {
 }
 # Pages that are a section by themselves have nothing to show there.
 html_sidebars = {
-    page: [] for page in ("changes", "coming_from_scikit_learn", "how_it_works", "index", "start")
+    page: []
+    for page in (
+        "changes",
+        "coming_from_scikit_learn",
+        "how_it_works",
+        "index",
+        "start",
+        "which_model",
+    )
 }
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
@@ -178,11 +180,6 @@ def escape_signs(app, what, name, obj, options, lines):
         formula = start.startswith(".. math::") or start.endswith("::")
         paragraphs.append(paragraph)
     lines[:] = "\n\n".join(paragraphs).split("\n")
-
-
-def skip_fields(app, what, name, obj, skip, options):
-    """Leave out the fields of named tuples, which their parameters describe."""
-    return True if type(obj).__name__ == "_tuplegetter" else None
 
 
 # ---- formulas without network: MathJax and its fonts, from a package
@@ -220,5 +217,4 @@ def setup(app):
     app.connect("doctree-resolved", name_images)
     app.connect("autodoc-process-docstring", escape_signs, priority=900)  # after numpydoc
     app.connect("autodoc-process-signature", class_signature)
-    app.connect("autodoc-skip-member", skip_fields)
     app.connect("build-finished", copy_mathjax)

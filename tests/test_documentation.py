@@ -17,7 +17,8 @@ import mlcore
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-GUIDES = [ROOT / "docs" / "start.md", *sorted((ROOT / "docs" / "guides").glob("[!i]*.md"))]
+PAGES = [ROOT / "docs" / f"{name}.md" for name in ("index", "start", "missing_values", "metrics")]
+GUIDES = [*PAGES, *sorted((ROOT / "docs" / "guides").glob("[!i]*.md"))]
 FAMILIES = [name for name in mlcore.__all__ if inspect.ismodule(getattr(mlcore, name))]
 
 
