@@ -141,7 +141,7 @@ html_theme_options = {
         "alt_text": "mlcore, to the first page",
     },
     "show_prev_next": False,
-    "header_links_before_dropdown": 4,
+    "header_links_before_dropdown": 5,
     "navigation_with_keys": False,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],

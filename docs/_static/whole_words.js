@@ -5,8 +5,15 @@
    that hold the words, then texts. If no page has the words, those that begin with them count. */
 "use strict";
 
-const SCORES = { title: 100, name: 90, member: 40, titleWords: 30, section: 20, text: 5, edge: -4 };
-const EDGES = /^(changes|contributing|GOVERNANCE|CODE_OF_CONDUCT)$/;
+const SCORES = { title: 100, name: 90, member: 40, titleWords: 30, section: 20, text: 5 };
+// Of pages that fit equally well, guides come first, and pages that list everything last.
+const PLACES = [
+  [/^(changes|contributing|GOVERNANCE|CODE_OF_CONDUCT)$/, -4],
+  [/^index$|\/index$/, -2],
+  [/^gallery\//, -1],
+  [/^reference\//, 0],
+];
+const GUIDE = 1;
 
 function wordsOf(text, stemmer) {
   return splitQuery(text.toLowerCase()).map((word) => stemmer.stemWord(word));
@@ -21,7 +28,8 @@ class Pages {
   add(page, score, title, anchor, description, kind) {
     const { docnames, filenames } = this.index;
     const found = this.best.get(page);
-    if (EDGES.test(docnames[page])) score += SCORES.edge;
+    const place = PLACES.find(([names]) => names.test(docnames[page]));
+    score += place ? place[1] : GUIDE;
     if (found && found[4] >= score) return;
     const result = [docnames[page], title, anchor, description, score, filenames[page], kind];
     this.best.set(page, result);
@@ -45,7 +53,7 @@ function searchTitles(pages, words, stemmer) {
 
 function searchObjects(pages, query) {
   const { objects, objnames, titles } = pages.index;
-  const asked = query.toLowerCase().trim();
+  const asked = query.toLowerCase().trim().replace(/^(from .*)?import\s+/, "");
   if (/\s/.test(asked)) return;
   for (const [prefix, entries] of Object.entries(objects)) {
     for (const [page, type, , anchor, name] of entries) {

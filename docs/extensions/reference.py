@@ -96,7 +96,8 @@ def links(names, module):
 
 def in_rest(text):
     """Return a sentence with its code as reST has it."""
-    return re.sub(r"`([^`]+)`", r"``\1``", text)
+    text = re.sub(r"`(mlcore\.\w+)`", r":py:mod:`\1`", text)
+    return re.sub(r"(?<!:)`([^`]+)`", r"``\1``", text)
 
 
 def index():
