@@ -120,17 +120,19 @@ def certificate_bounds(certificate: Any, *, ax: Any = None) -> Picture:
     bounds = getattr(certificate, "bounds", ())
     if not bounds:
         refuse("certificate", certificate, "a Certificate with at least one bound")
-    figure, ax = new_axes(ax, size=(6.5, 1.2 + 0.35 * len(bounds)))
+    figure, ax = new_axes(ax, size=(6.5, 1.5 + 0.35 * len(bounds)))
     # A bar for each bound, hatched if it is of training examples.
     places = np.arange(len(bounds))
-    bars = ax.barh(places, [min(float(bound), 1.0) for bound in bounds], color=color(0), height=0.6)
+    values = [min(float(bound), 1.0) for bound in bounds]
+    bars = ax.barh(places, values, color=color(0), height=0.6)
+    right = 1.0 if max(values) > 0.5 else 1.3 * max(values)
     for bar, bound in zip(bars, bounds, strict=True):
         if bound.sample != "test":
             bar.set(facecolor="white", edgecolor=color(0), hatch="///")
         says = " says nothing" if bound.vacuous else f" {float(bound):.3f}"
         inside = bar.get_width() > 0.75
         ax.text(
-            bar.get_width() - 0.01 * bool(inside),
+            bar.get_width() - 0.01 * right * bool(inside),
             bar.get_y() + 0.5 * bar.get_height(),
             says + " " * bool(inside),
             ha="right" if inside else "left",
@@ -147,11 +149,11 @@ def certificate_bounds(certificate: Any, *, ax: Any = None) -> Picture:
         artists["observed"] = ax.axvline(rate, color=color(5), linestyle=":", label=text)
     if certificate.interval is not None:
         low, high = (float(bound) for bound in certificate.interval)
-        text = f"interval of confidence {1 - certificate.delta:.0%}"
+        text = f"{1 - certificate.delta:.0%} confidence interval"
         artists["interval"] = ax.axvspan(low, high, color=color(1), alpha=0.3, zorder=0, label=text)
     ax.set_yticks(places, [bound.name for bound in bounds])
-    ax.invert_yaxis()
-    ax.set(xlim=(0, 1), xlabel="error rate, at most")
-    if len(artists) > 1:
-        ax.legend(fontsize="small", loc="lower right")
+    ax.set(xlim=(0, right), xlabel="error rate, at most")
+    ax.set_ylim(len(bounds) - 0.5, -0.5 if len(artists) == 1 else -1.5)
+    if len(artists) > 1:  # above the bars
+        ax.legend(fontsize="small", loc="upper right", ncols=len(artists) - 1)
     return Picture(figure, ax, artists)

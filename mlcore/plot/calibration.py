@@ -1,5 +1,6 @@
 """Reliability of predicted probabilities: how often what is said to happen does happen."""
 
+import itertools
 from typing import Any, Literal
 
 import numpy as np
@@ -7,7 +8,7 @@ import numpy as np
 from mlcore.bounds import clopper_pearson
 from mlcore.checks import as_choice, as_integer, as_labels, as_real
 from mlcore.checks.parameters import refuse
-from mlcore.plot.picture import GREY, Picture, color, new_axes
+from mlcore.plot.picture import GREY, Picture, color, name_axes, new_axes
 
 
 def reliability_curve(
@@ -96,16 +97,42 @@ def reliability_curve(
         linewidth=1,
         label=label or f"frequency, {1 - delta:.0%} intervals",
     )
-    counts = [
-        ax.annotate(str(n), (x, y), xytext=(4, -10), textcoords="offset points", fontsize="x-small")
-        for x, y, n in zip(predicted, seen, m, strict=True)
-    ]
-    ax.set(
-        xlabel="predicted probability",
-        ylabel=f"observed frequency of {classes[1]!s}",
-        xlim=(-0.02, 1.02),
-        ylim=(-0.02, 1.02),
-        aspect="equal",
-    )
+    # Above them is room for the legend.
+    top = 1.08 + 0.07 * (number + 2)
+    ticks = np.linspace(0, 1, 6)
+    ax.set(xlim=(-0.04, 1.04), ylim=(-0.04, top), xticks=ticks, yticks=ticks, aspect="equal")
+    name_axes(ax, "predicted probability", f"observed frequency of {classes[1]!s}")
     ax.legend(fontsize="small", loc="upper left")
+    counts = _counts(figure, ax, predicted, seen, m)
     return Picture(figure, ax, {"curve": curve, "counts": counts})
+
+
+def _counts(figure, ax, predicted, seen, m):
+    """Write the number of samples beside each point, where it hides no other number.
+
+    Those without a free place beside their point are not shown.
+    """
+    figure.draw_without_rendering()
+    panel = ax.get_window_extent()
+    taken = [text.get_window_extent() for text in ax.texts if text.get_visible()]
+    counts = []
+    for x, y, n in zip(predicted, seen, m, strict=True):
+        count = ax.annotate(
+            str(n),
+            (x, y),
+            xytext=(0, 0),
+            textcoords="offset points",
+            fontsize="x-small",
+            va="center",
+        )
+        counts.append(count)
+        for side, height in itertools.product((1, -1), (-7, 7, -14, 14)):
+            count.set(position=(5 * side, height), ha="left" if side == 1 else "right")
+            box = count.get_window_extent()
+            inside = panel.x0 < box.x0 and box.x1 < panel.x1 and panel.y0 < box.y0
+            if inside and not any(box.overlaps(other) for other in taken):
+                taken.append(box)
+                break
+        else:
+            count.set_visible(False)
+    return counts

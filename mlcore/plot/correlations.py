@@ -6,7 +6,9 @@ import numpy as np
 
 from mlcore.checks import as_choice, as_real
 from mlcore.checks.parameters import refuse
-from mlcore.plot.picture import Picture, color, light, new_axes
+from mlcore.plot.picture import Picture, color, light, new_axes, thin_labels
+
+_UPRIGHT = 6  # pairs: of more, the probabilities are turned
 
 
 def canonical_correlations(
@@ -65,5 +67,9 @@ def canonical_correlations(
         shown = f"p = {p:.1g}" if p < 0.1 else f"p = {p:.2f}"
         texts.append(ax.text(place, value + 0.01, shown, ha="center", va="bottom"))
     ax.set(xlabel="pair of directions", ylabel="canonical correlation", ylim=(0, 1.1))
-    ax.set_xticks(np.arange(1, n + 1))
+    if n > _UPRIGHT:
+        for text in texts:
+            text.set(rotation=90, fontsize="small")
+        ax.set_ylim(0, 1.3)
+    thin_labels(ax.xaxis, np.arange(1, n + 1), [str(number) for number in range(1, n + 1)])
     return Picture(figure, ax, {"bars": bars, "probabilities": texts})

@@ -1,5 +1,6 @@
 """Decision regions of a classifier in a plane, with margins, support vectors, margin errors."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,10 @@ from mlcore.plot.picture import (
     Picture,
     asked,
     color,
-    feature_names,
     legend_beside,
     light,
+    name_axes,
+    names_of_features,
     new_axes,
     plane_samples,
 )
@@ -21,7 +23,13 @@ _MANY = 60  # marks: of more, rings and crosses are thin, so that the samples sh
 
 
 def decision_regions(
-    model: Any, X: Any, y: Any, *, resolution: int = 200, ax: Any = None
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    resolution: int = 200,
+    feature_names: Sequence[str] | None = None,
+    ax: Any = None,
 ) -> Picture:
     """Draw the class that a classifier predicts at each point of a plane, and its samples.
 
@@ -38,6 +46,8 @@ def decision_regions(
         Labels of the samples.
     resolution : int, default=200
         Points along each axis at which the model predicts.
+    feature_names : sequence of str of length 2, optional
+        By default those of the model or of the table `X`.
     ax : matplotlib Axes, optional
         By default new ones.
 
@@ -45,7 +55,7 @@ def decision_regions(
     -------
     picture : Picture
         Artists "regions", "samples" (one a class), and where they apply "boundary",
-        "support_vectors", "margin_errors".
+        "support_vectors", "margin_errors", "empty_regions" (of classes without samples).
 
     Raises
     ------
@@ -70,16 +80,24 @@ def decision_regions(
     points = np.stack(np.meshgrid(xs, ys), axis=-1).reshape(-1, 2).astype(X.dtype)
     named = asked(model.predict, points, original)
     # Regions of the classes, and the boundary of two.
-    known = np.unique(np.concatenate([np.asarray(getattr(model, "classes_", classes)), classes]))
+    known = np.asarray(getattr(model, "classes_", classes))
+    known = np.unique(np.concatenate([known, classes]))
+    known = np.concatenate([known, np.setdiff1d(named, known)])  # actions such as to ask an expert
+    order = np.argsort(known)
+
+    def place(names):
+        return order[np.searchsorted(known, names, sorter=order)]
+
     figure, ax = new_axes(ax)
 
     from matplotlib.colors import ListedColormap
+    from matplotlib.patches import Rectangle
 
     artists: dict[str, Any] = {
         "regions": ax.pcolormesh(
             xs,
             ys,
-            np.searchsorted(known, named).reshape(resolution, resolution),
+            place(named).reshape(resolution, resolution),
             cmap=ListedColormap([light(color(code)) for code in range(len(known))]),
             vmin=-0.5,
             vmax=len(known) - 0.5,
@@ -101,8 +119,8 @@ def decision_regions(
         ax.scatter(
             *X[codes == code].T,
             s=22,
-            color=color(int(np.searchsorted(known, name))),
-            marker=MARKERS[int(np.searchsorted(known, name)) % len(MARKERS)],
+            color=color(int(place(name))),
+            marker=MARKERS[int(place(name)) % len(MARKERS)],
             edgecolors="white",
             linewidths=0.5,
             label=str(name),
@@ -112,8 +130,15 @@ def decision_regions(
     if support is not None:
         margins = _margins(model, original, X, y, codes, classes)
         artists |= _marks(ax, _dense(support), X, margins, getattr(model, "tol", 0))
-    names = feature_names(model, 2, original)
-    ax.set(xlim=xs[[0, -1]], ylim=ys[[0, -1]], xlabel=names[0], ylabel=names[1])
+    drawn = np.isin(known, named) & ~np.isin(known, classes)
+    if drawn.any():
+        artists["empty_regions"] = [
+            ax.add_patch(Rectangle((0, 0), 0, 0, color=light(color(code)), label=str(known[code])))
+            for code in np.flatnonzero(drawn)
+        ]
+    names = names_of_features(model, 2, original, feature_names)
+    ax.set(xlim=xs[[0, -1]], ylim=ys[[0, -1]])
+    name_axes(ax, *names)
     legend_beside(ax)
     return Picture(figure, ax, artists)
 

@@ -1,5 +1,6 @@
 """Mixtures of Gaussians in a plane: ellipses of the components, samples in mixed colours."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,13 +11,21 @@ from mlcore.plot.picture import (
     Picture,
     asked,
     color,
-    feature_names,
+    name_axes,
+    names_of_features,
     new_axes,
     plane_samples,
 )
 
 
-def mixture_ellipses(model: Any, X: Any, *, n_std: int = 2, ax: Any = None) -> Picture:
+def mixture_ellipses(
+    model: Any,
+    X: Any,
+    *,
+    n_std: int = 2,
+    feature_names: Sequence[str] | None = None,
+    ax: Any = None,
+) -> Picture:
     """Draw a mixture of Gaussians: ellipses of equal density, samples by their responsibilities.
 
     The color of a sample is the mean of the components' colors, weighted by the probabilities
@@ -29,6 +38,8 @@ def mixture_ellipses(model: Any, X: Any, *, n_std: int = 2, ax: Any = None) -> P
     X : array-like of shape (n_samples, 2)
     n_std : int, default=2
         An ellipse at each whole number of standard deviations up to this one.
+    feature_names : sequence of str of length 2, optional
+        By default those of the model or of the table `X`.
     ax : matplotlib Axes, optional
         By default new ones.
 
@@ -74,8 +85,7 @@ def mixture_ellipses(model: Any, X: Any, *, n_std: int = 2, ax: Any = None) -> P
             line.set_edgecolor(color(k))
             ellipses.append(ax.add_patch(line))
     marks = ax.scatter(*means.T, s=60, marker="+", color="black", linewidths=1.2)
-    names = feature_names(model, 2, original)
-    ax.set(xlabel=names[0], ylabel=names[1])
+    name_axes(ax, *names_of_features(model, 2, original, feature_names))
     ax.autoscale_view()
     return Picture(figure, ax, {"samples": samples, "ellipses": ellipses, "means": marks})
 

@@ -100,14 +100,39 @@ def asked(method: Callable[[Any], Any], points: np.ndarray, X: Any) -> np.ndarra
         return np.asarray(method(points))
 
 
-def feature_names(model: Any, n_features: int, X: Any = None) -> list[str]:
-    """Return the names of the features of a fitted model, or of the table X, or numbered ones."""
+def names_of_features(model: Any, n_features: int, X: Any, given: Any) -> list[str]:
+    """Return the names given, or of a fitted model, or of the table X, or numbered ones."""
+    if given is not None:
+        if len(given) != n_features:
+            refuse("feature_names", given, f"{n_features} names, one for each feature")
+        return [str(name) for name in given]
     names = getattr(model, "feature_names_in_", None)
     for name in ("column_names", "columns"):
         names = getattr(X, name, None) if names is None else names
     if names is None or len(names) != n_features:
         return [f"feature {j}" for j in range(n_features)]
     return [str(name) for name in names]
+
+
+def name_axes(ax: Any, x: str, y: str) -> None:
+    """Name the axes of a panel; where they are shared, the outer panels have the names."""
+    if ax.xaxis.get_tick_params()["labelbottom"]:
+        ax.set_xlabel(x)
+    if ax.yaxis.get_tick_params()["labelleft"]:
+        ax.set_ylabel(y)
+
+
+def thin_labels(axis: Any, places: Any, names: list[str]) -> None:
+    """Label the places along an axis: all, or every second, third, ... until none overlap."""
+    axis.set_ticks(places, names)
+    axis.get_figure().draw_without_rendering()
+    boxes = [label.get_window_extent() for label in axis.get_ticklabels()]
+    ends = np.array([box.intervalx if axis.axis_name == "x" else box.intervaly for box in boxes])
+    for step in range(1, len(ends) + 1):
+        shown = np.sort(ends[::step], axis=0)
+        if (shown[1:, 0] > shown[:-1, 1] + 1).all():
+            axis.set_ticks(places[::step], names[::step])
+            return
 
 
 def legend_beside(ax: Any, **options: Any) -> Any:

@@ -7,12 +7,27 @@ import numpy as np
 
 from mlcore.checks import as_integer, as_labels, as_samples
 from mlcore.checks.parameters import refuse
-from mlcore.plot.picture import MARKERS, Picture, color, feature_names, legend_beside, new_axes
+from mlcore.plot.picture import (
+    MARKERS,
+    Picture,
+    color,
+    legend_beside,
+    names_of_features,
+    new_axes,
+)
 
 _ROUNDS = 100  # of moving names apart
 
 
-def biplot(model: Any, X: Any, y: Any = None, *, n_arrows: int = 8, ax: Any = None) -> Picture:
+def biplot(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    n_arrows: int = 8,
+    feature_names: Sequence[str] | None = None,
+    ax: Any = None,
+) -> Picture:
     """Draw samples in the plane of two components, and the features that point along it.
 
     Parameters
@@ -24,6 +39,8 @@ def biplot(model: Any, X: Any, y: Any = None, *, n_arrows: int = 8, ax: Any = No
         Labels, for colors.
     n_arrows : int, default=8
         Features with the longest arrows are drawn.
+    feature_names : sequence of str of length n_features, optional
+        By default those of the model or of the table `X`.
     ax : matplotlib Axes, optional
         By default new ones.
 
@@ -72,7 +89,7 @@ def biplot(model: Any, X: Any, y: Any = None, *, n_arrows: int = 8, ax: Any = No
         for code, name in enumerate(classes)
     ]
     # Arrows of the longest loadings, in units of the scores.
-    names = feature_names(model, components.shape[1], X)
+    names = names_of_features(model, components.shape[1], X, feature_names)
     loadings = (components[:2] * np.sqrt(model.explained_variance_[:2, None])).T
     lengths = np.hypot(*loadings.T)
     chosen = np.argsort(-lengths, kind="stable")[:n_arrows]
@@ -84,6 +101,7 @@ def biplot(model: Any, X: Any, y: Any = None, *, n_arrows: int = 8, ax: Any = No
         arrows.append(ax.annotate("", xy=end, xytext=(0, 0), arrowprops=style))
         side = "left" if end[0] >= 0 else "right"
         texts.append(ax.text(*(1.03 * end), names[j], fontsize="small", ha=side, va="center"))
+        texts[-1].set_bbox({"facecolor": "white", "alpha": 0.7, "linewidth": 0, "pad": 0.5})
     ax.axhline(0, color="0.8", linewidth=0.6, zorder=0)
     ax.axvline(0, color="0.8", linewidth=0.6, zorder=0)
     share = getattr(model, "explained_variance_ratio_", [np.nan, np.nan])

@@ -5,9 +5,15 @@ from typing import Any
 import numpy as np
 
 from mlcore.checks.parameters import refuse
-from mlcore.plot.picture import Picture, color, new_axes
+from mlcore.plot.picture import Picture, color, new_axes, thin_labels
 
 _CELLS = 150
+_DECADE = 10
+_CRITERIA = {
+    "loo": "mean squared leave-one-out error",
+    "gcv": "generalised cross-validation",
+    "likelihood": "negative log-likelihood",
+}
 
 
 def search_scores(search: Any, *, ax: Any = None) -> Picture:
@@ -46,7 +52,7 @@ def search_scores(search: Any, *, ax: Any = None) -> Picture:
     if len(names) == 1:
         scores, mark = _line(ax, names[0], values[0], mean, deviation, best, label)
     else:
-        scores, mark = _cells(figure, ax, names, values, mean, best, label)
+        scores, mark = _cells(figure, ax, names, values, mean, best, label, lower)
     return Picture(figure, ax, {"scores": scores, "best": mark})
 
 
@@ -70,27 +76,43 @@ def _line(ax, name, values, mean, deviation, best, label):
     return scores, mark
 
 
-def _cells(figure, ax, names, values, mean, best, label):
+def _cells(figure, ax, names, values, mean, best, label, lower):
     kinds, codes = zip(*(_sorted_codes(column) for column in values), strict=True)
     table = np.full([len(kind) for kind in kinds], np.nan)
     table[codes] = mean
-    scores = ax.imshow(table, cmap="cividis", aspect="auto", origin="lower")
+    # Errors: beside the largest the least would have one color.
+    norm = "log" if lower and 0 < _DECADE * np.nanmin(table) < np.nanmax(table) else "linear"
+    scores = ax.imshow(table, cmap="cividis", aspect="auto", origin="lower", norm=norm)
     figure.colorbar(scores, ax=ax, label=label)
-    if table.size <= _CELLS:
-        low, high = np.nanmin(table), np.nanmax(table)
-        for (row, column), value in np.ndenumerate(table):
-            dark = value < 0.5 * (low + high)
-            shade = "white" if dark else "black"
-            text = f"{value:.3g}"
-            ax.text(column, row, text, ha="center", va="center", color=shade, fontsize="small")
     place = (codes[1][best], codes[0][best])
-    (mark,) = ax.plot(
-        *place, "s", color=color(5), markersize=26, fillstyle="none", markeredgewidth=2
-    )
-    ax.set_yticks(np.arange(len(kinds[0])), [_shown(value) for value in kinds[0]])
-    ax.set_xticks(np.arange(len(kinds[1])), [_shown(value) for value in kinds[1]])
+    (mark,) = ax.plot(*place, "s", color=color(5), fillstyle="none", markeredgewidth=2)
     ax.set(ylabel=names[0], xlabel=names[1])
+    for axis, kind in ((ax.yaxis, kinds[0]), (ax.xaxis, kinds[1])):
+        thin_labels(axis, np.arange(len(kind)), [_shown(value) for value in kind])
+    # The mark and the numbers are as large as the cells allow.
+    (left, bottom), (right, top) = ax.transData.transform([(0, 0), (1, 1)])
+    width, height = right - left, top - bottom
+    mark.set_markersize(min(60, 0.9 * min(width, height) * 72 / figure.dpi))
+    if table.size <= _CELLS:
+        _numbers(ax, scores, 0.9 * width, 0.8 * height)
     return scores, mark
+
+
+def _numbers(ax, scores, width, height):
+    """Write the scores into their cells, if all fit into so many pixels."""
+    style = {"ha": "center", "va": "center", "fontsize": "small"}
+    texts = [
+        ax.text(
+            column, row, f"{value:.3g}", color="white" if scores.norm(value) < 0.5 else "black",
+            **style,
+        )
+        for (row, column), value in np.ndenumerate(np.ma.filled(scores.get_array(), np.nan))
+        if np.isfinite(value)
+    ]  # fmt: skip
+    boxes = [text.get_window_extent() for text in texts]
+    if max(box.width for box in boxes) > width or max(box.height for box in boxes) > height:
+        for text in texts:
+            text.remove()
 
 
 def _shown(value):
@@ -112,7 +134,7 @@ def _table(search):
         criterion = np.asarray(criterion)
         if criterion.ndim == 3:
             criterion = criterion.mean(axis=2)
-        gammas, label = np.asarray(search.gammas_), search.criterion
+        gammas, label = np.asarray(search.gammas_), _CRITERIA[search.criterion]
         if search.alphas is None:  # the best of all alphas for each gamma
             return ["gamma"], [gammas], criterion[:, 0], None, label, True
         alphas = np.asarray(search.alphas, dtype=np.float64)

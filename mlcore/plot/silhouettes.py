@@ -8,7 +8,7 @@ import numpy as np
 from mlcore.cluster import silhouette_samples
 from mlcore.cluster.metrics import PlainMetric
 from mlcore.cluster.partition import as_partition
-from mlcore.plot.picture import Picture, color, new_axes
+from mlcore.plot.picture import Picture, color, name_axes, new_axes, thin_labels
 
 
 def silhouettes(
@@ -61,8 +61,17 @@ def silhouettes(
         middles.append(start + 0.5 * (len(own) - 1))
         start += len(own) + gap
     mean = float(values.mean())
-    line = ax.axvline(mean, color="black", linestyle="--", linewidth=1, label=f"mean {mean:.3f}")
-    ax.set(xlabel="silhouette", ylabel="cluster", ylim=(-gap, start))
-    ax.set_yticks(middles, [str(name) for name in names])
-    ax.legend(fontsize="small")
+    top = start + 0.15 * (start + gap)  # above the clusters is room for the legend
+    line = ax.axvline(
+        mean,
+        ymax=(start + gap) / (top + gap),
+        color="black",
+        linestyle="--",
+        linewidth=1,
+        label=f"mean {mean:.3f}",
+    )
+    ax.set_ylim(-gap, top)
+    thin_labels(ax.yaxis, np.array(middles), [str(name) for name in names])
+    name_axes(ax, "silhouette", "cluster")
+    ax.legend(fontsize="small", loc="upper center")
     return Picture(figure, ax, {"clusters": clusters, "mean": line})

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from mlcore.checks.parameters import refuse
-from mlcore.plot.picture import GREY, Picture, color, new_axes
+from mlcore.plot.picture import GREY, Picture, color, new_axes, thin_labels
 
 _ROUNDING = 1e-9  # of shares that sum to 1
 
@@ -57,7 +57,11 @@ def eigengaps(model: Any, *, ax: Any = None) -> Picture:
     chosen = ax.axvline(
         model.n_clusters + 0.5, color=GREY, linestyle=":", label=f"{model.n_clusters} clusters"
     )
-    ax.set(xlabel="eigenvector", ylabel="eigenvalue", xticks=numbers)
+    low, high = ax.get_ylim()
+    if values[len(values) // 2 :].max() > high - 0.35 * (high - low):
+        ax.set_ylim(low, high + 0.35 * (high - low))  # room for the legend
+    ax.set(xlabel="eigenvector", ylabel="eigenvalue")
+    thin_labels(ax.xaxis, numbers, [str(number) for number in numbers])
     ax.legend(handles=[points, bars, chosen], fontsize="small", loc="upper right")
     return Picture(figure, ax, {"eigenvalues": points, "gaps": bars, "chosen": chosen})
 
@@ -110,5 +114,5 @@ def scree(model: Any, *, ax: Any = None) -> Picture:
         artists["bounds"] = ax.axhspan(low, high, color=color(5), alpha=0.4, label=text)
     ax.set(xlabel="component", ylabel="share of the variance", ylim=(0, 1.05))
     ax.xaxis.get_major_locator().set_params(integer=True)
-    ax.legend(fontsize="small", loc="center right")
+    ax.legend(fontsize="small", loc="best")
     return Picture(figure, ax, artists)

@@ -57,7 +57,7 @@ def topics(model: Any, words: Any, *, n_words: int = 8, ax: Any = None) -> Pictu
     n = len(shares)
     columns = n if ax is not None else min(n, _COLUMNS)
     rows = math.ceil(n / columns)
-    figure, axes = new_axes(ax, rows, columns, (2.4 * columns, (0.5 + 0.24 * n_words) * rows))
+    figure, axes = new_axes(ax, rows, columns, (2.4 * columns, (0.7 + 0.24 * n_words) * rows))
     panels = np.atleast_1d(np.asarray(axes, dtype=object)).ravel()
     weights = getattr(model, "weights_", None)
     bars = []
@@ -69,6 +69,7 @@ def topics(model: Any, words: Any, *, n_words: int = 8, ax: Any = None) -> Pictu
         share = "" if weights is None else f" ({weights[k]:.0%})"
         panel.set_title(f"topic {k}{share}", fontsize="medium")
         panel.tick_params(axis="x", labelsize="x-small")
+        panel.set_xlabel("probability", fontsize="small")
     for panel in panels[n:]:
         panel.set_visible(False)
     return Picture(figure, axes, {"bars": bars})

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.cluster import hierarchy
 
 from mlcore.checks.parameters import refuse
-from mlcore.plot.picture import GREY, Picture, color, new_axes
+from mlcore.plot.picture import GREY, Picture, color, legend_beside, new_axes
 
 _DEPTH = 400  # merges on a path: SciPy draws trees by recursion, which Python limits to 1000 calls
 _CHARACTERS = 40  # of all labels: more are turned, so as not to overlap
@@ -76,7 +76,7 @@ def dendrogram(model: Any, *, ax: Any = None, **options: Any) -> Picture:
         draw = ax.axvline if sideways else ax.axhline
         text = f"{model.n_clusters_} clusters"
         line = draw(stop, color="black", linestyle="--", linewidth=1, label=text)
-        ax.legend(fontsize="small")
+        legend_beside(ax)
     (ax.set_xlabel if sideways else ax.set_ylabel)("distance of the clusters merged")
     return Picture(figure, ax, {"tree": tree, "stop": line})
 

@@ -77,6 +77,10 @@ def pixels(picture: plot.Picture) -> np.ndarray:
     figure.set_size_inches(WIDTH, HEIGHT)
     figure.set_dpi(DPI)
     figure.set_layout_engine("none")
+    specs = [ax.get_subplotspec() for ax in figure.axes]
+    if None not in specs:  # as without a layout, which has room for texts
+        for ax, spec in zip(figure.axes, specs, strict=True):
+            ax.set_position(spec.get_position(figure))
     for artist in figure.findobj(lambda artist: isinstance(artist, (Text, Legend))):
         if isinstance(artist, Annotation):
             artist.set_text("")  # its arrow is drawn

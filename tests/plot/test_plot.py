@@ -4,6 +4,7 @@ import builtins
 import subprocess
 import sys
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pandas
@@ -22,7 +23,9 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC as PeerSVC
 
 from every_picture import CALLS, DIGITS, IRIS, PANELS, SHEET, SPECIES, X, Y, pixels, place
+from figure_faults import faults
 from mlcore import plot
+from mlcore.bayes import RiskClassifier
 from mlcore.bounds import certify, hoeffding_epsilon
 from mlcore.cluster import (
     AgglomerativeClustering,
@@ -57,6 +60,7 @@ def test_pictures_are_drawn_on_new_or_given_axes(name, tmp_path):
     assert given.figure_ is figure
     assert_array_equal(np.ravel(given.ax_), np.ravel(ax))
     assert given.artists_.keys() == new.artists_.keys()
+    assert faults(new.figure_) == []
     for number, picture in enumerate((new, given)):
         path = tmp_path / f"{number}.png"
         picture.figure_.savefig(path, dpi=40)
@@ -424,6 +428,116 @@ def test_models_that_know_names_are_asked_by_names(table):
                 warnings.simplefilter("error")
                 ax = plot.mixture_ellipses(model, rows).ax_
             assert (ax.get_xlabel(), ax.get_ylabel()) == ("length", "width")
+
+
+def test_features_have_the_names_given():
+    names = ["petal length in cm", "petal width in cm"]
+    plane = IRIS[:, 2:]
+    regions = plot.decision_regions(SVC().fit(plane, SPECIES), plane, SPECIES, feature_names=names)
+    mixture = GaussianMixture(2, random_state=0).fit(plane)
+    for picture in (regions, plot.mixture_ellipses(mixture, plane, feature_names=names)):
+        assert [picture.ax_.get_xlabel(), picture.ax_.get_ylabel()] == names
+    pca = PCA(2).fit(IRIS)
+    texts = plot.biplot(pca, IRIS, feature_names="abcd").artists_["names"]
+    assert sorted(text.get_text() for text in texts) == list("abcd")
+    with pytest.raises(ValueError, match="feature_names.*4 names"):
+        plot.biplot(pca, IRIS, feature_names=names)
+
+
+def test_panels_that_share_an_axis_name_it_once():
+    figure, axes = pyplot.subplots(2, 2, sharex=True, sharey=True, layout="constrained")
+    model = SVC().fit(X, Y)
+    for ax in axes.flat:
+        plot.decision_regions(model, X, Y, resolution=5, ax=ax)
+    assert [ax.get_xlabel() for ax in axes.flat] == ["", "", "feature 0", "feature 0"]
+    assert [ax.get_ylabel() for ax in axes.flat] == ["feature 1", "", "feature 1", ""]
+    assert faults(figure) == []
+
+
+def test_an_action_that_is_no_class_has_a_region_of_its_own():
+    plane, species = IRIS[:, 2:], np.array(["x", "y", "z"])[SPECIES]
+    loss = [[0, 1, 1, 0.1], [1, 0, 1, 0.1], [1, 1, 0, 0.1]]
+    model = RiskClassifier(GaussianNB(), loss, ["x", "y", "z", "ask"]).fit(plane, species)
+    plain = GaussianNB().fit(plane, species)
+    artists = plot.decision_regions(model, plane, species, resolution=50).artists_
+    expected = plot.decision_regions(plain, plane, species, resolution=50).artists_
+    drawn, classes = (a["regions"].get_array().ravel() for a in (artists, expected))
+    asked = drawn == 3
+    assert 0 < asked.sum() < 1000 and (drawn[~asked] == classes[~asked]).all()
+    assert [region.get_label() for region in artists["empty_regions"]] == ["ask"]
+    assert "empty_regions" not in expected
+    for sample, other in zip(artists["samples"], expected["samples"], strict=True):
+        assert_array_equal(sample.get_facecolor(), other.get_facecolor())
+
+
+def test_numbers_are_in_cells_that_have_room_and_labels_do_not_overlap():
+    target = X[:, 0] + RNG.normal(size=len(X))
+    for n_alphas, size, numbers in ((4, (6, 4), True), (25, (6, 4), False), (9, (4, 3.2), False)):
+        alphas, gammas = np.logspace(-4, 2, n_alphas), [0.01, 0.1, 1.0]
+        search = KernelRidgeCV(alphas, gammas, kernel="rbf").fit(X, target)
+        figure, ax = pyplot.subplots(figsize=size, layout="constrained")
+        picture = plot.search_scores(search, ax=ax)
+        assert len(ax.texts) == (3 * n_alphas if numbers else 0)
+        assert faults(figure) == []
+        labels = [text.get_text() for text in ax.get_xticklabels()]
+        assert "0.0001" in labels and len(labels) <= n_alphas
+        mark, cells = picture.artists_["best"], picture.artists_["scores"]
+        assert mark.get_markersize() * figure.dpi / 72 < cells.get_window_extent().width / n_alphas
+
+
+def test_errors_of_several_magnitudes_have_colors_of_their_own():
+    wide = {"mean_test_score": np.array([0.1, 0.2, 0.3, 9.0])}
+    search = KernelRidgeCV([1e-3, 1.0, 1e6], [0.1, 1.0], kernel="rbf").fit(X, X[:, 0] + 3)
+    norm = plot.search_scores(search).artists_["scores"].norm
+    values = search.criterion_values_
+    assert values.max() > 10 * values.min()
+    assert_allclose(norm(np.sqrt(values.min() * values.max())), 0.5)
+    grid = {"param_a": np.array([1, 1, 2, 2]), "param_b": np.array([1, 2, 1, 2])}
+    scores = SimpleNamespace(cv_results_={**grid, **wide, "std_test_score": np.zeros(4)})
+    norm = plot.search_scores(scores).artists_["scores"].norm
+    assert_allclose(norm(np.array([0.1, 4.55, 9.0])), [0, 0.5, 1])
+
+
+@pytest.mark.parametrize("strategy", ["uniform", "quantile"])
+def test_counts_of_a_reliability_curve_hide_nothing(strategy):
+    rng = np.random.default_rng(0)
+    probability = np.r_[rng.random(300) ** 6, 1 - rng.random(50) ** 6]
+    happened = rng.random(350) < probability
+    figure, ax = pyplot.subplots(figsize=(4, 4), layout="constrained")
+    for y in (happened, rng.random(350) < 0.5):
+        counts = plot.reliability_curve(y, probability, strategy=strategy, ax=ax).artists_["counts"]
+        assert sum(int(count.get_text()) for count in counts) == 350
+        assert any(count.get_visible() for count in counts)
+    assert faults(figure) == []
+    legend, axes = ax.get_legend().get_window_extent(), ax.transData
+    assert legend.y0 > axes.transform((0, 1))[1]
+
+
+def test_legends_leave_clusters_points_and_bars_free():
+    rng = np.random.default_rng(0)
+    labels = np.arange(400) // 10
+    picture = plot.silhouettes(rng.normal(size=(400, 2)) + labels[:, None], labels)
+    assert faults(picture.figure_) == []
+    legend = picture.ax_.get_legend().get_window_extent()
+    assert legend.y0 > picture.ax_.transData.transform((0, 400 + 39 * 8))[1]
+    K = np.ones((12, 12)) + 1e-3 * np.kron(np.eye(6), np.ones((2, 2)))
+    model = SpectralClustering(2, n_components=8, affinity="precomputed", random_state=0).fit(K)
+    model.eigenvalues_[:] = [1, 1, 1, 1, 1, 1, 1, 0]
+    picture = plot.eigengaps(model)
+    assert faults(picture.figure_) == []
+    points = picture.ax_.transData.transform(picture.artists_["eigenvalues"].get_xydata())
+    assert picture.ax_.get_legend().get_window_extent().count_contains(points) == 0
+    good = certify(SVC().fit(IRIS, SPECIES), np.repeat(IRIS, 9, axis=0), np.repeat(SPECIES, 9))
+    picture = plot.certificate_bounds(good)
+    assert faults(picture.figure_) == []
+    legend, bars = picture.ax_.get_legend().get_window_extent(), picture.artists_["bars"]
+    assert not any(legend.overlaps(bar.get_window_extent()) for bar in bars)
+    assert picture.ax_.get_xlim()[1] < 1.5 * max(bar.get_width() for bar in bars)
+
+
+def test_many_correlations_have_probabilities_that_can_be_read():
+    Z = np.random.default_rng(0).normal(size=(100, 24))
+    assert faults(plot.canonical_correlations(CCA(12).fit(Z[:, :12], Z[:, 12:])).figure_) == []
 
 
 def test_the_legend_of_regions_lies_beside_them():
