@@ -109,6 +109,7 @@ sphinx_gallery_conf = {
     "reference_url": {"mlcore": None},
     "only_warn_on_example_error": True,  # a warning stops the build, after all others are said
     "download_all_examples": False,
+    "capture_repr": (),  # print what examples print, not the objects that calls return
     "show_memory": False,
     "min_reported_time": 10,
     "capture_repr": (),

@@ -277,19 +277,3 @@ def test_machines_of_many_samples_are_timed_and_certified(tmp_path):
     assert shown[0] == now[0] and len(now) == 4 and len(shown) > 5
     for row in shown[2:] + now[2:]:
         assert 0 <= float(row[3]) < 1e-3
-
-
-def test_no_picture_of_the_digits_as_switches_is_empty(monkeypatch):
-    monkeypatch.setattr("matplotlib.pyplot.show", lambda: None)
-    axes = example("gallery/mixtures/binary_digits").axes
-    for ax in axes.ravel():
-        (image,) = ax.get_images()
-        assert np.ptp(image.get_array()) > 0.5
-
-
-def test_captions_of_the_gallery_are_what_their_pictures_show():
-    wrong = [ax.get_title() for ax in example("gallery/projections/two_discriminants").axes]
-    shares = [re.search(r"([\d.]+)% wrong", title)[1] for title in wrong]
-    assert shares[0] == shares[1] == "4.0"  # "both err on as many samples left out"
-    bound = example("gallery/linear/mistakes_and_their_bound")
-    assert f"at most {bound.model.mistake_bound_:.0f}" in bound.picture.ax_.get_title()

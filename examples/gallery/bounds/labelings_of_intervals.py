@@ -1,9 +1,10 @@
 """
-Every table of concepts has its numbers
-=======================================
+Growth function and VC dimension of intervals
+=============================================
 
-How many labelings of m points the class of intervals makes, beside Sauer's bound: below the VC
-dimension all of them, then polynomially many. Intervals have as many as any class could.
+The growth function counts the labelings of m points that a class of functions can produce. Up to
+the VC dimension these are all labelings; beyond it Sauer's bound limits them to a polynomial in m.
+Intervals reach this bound.
 """
 
 import matplotlib.pyplot as plt
@@ -17,9 +18,9 @@ table = np.unique(np.array(intervals).astype(int), axis=0)
 sizes = np.arange(1, 9)
 d = vc_dimension(table)
 
-figure, ax = plt.subplots()
+figure, ax = plt.subplots(layout="constrained")
 ax.semilogy(sizes, 2.0**sizes, ":", label="all labelings")
-ax.semilogy(sizes, [sauer_bound(m, d) for m in sizes], "s--", label="Sauer's bound")
+ax.semilogy(sizes, [sauer_bound(m, d) for m in sizes], "s--", markersize=9, label="Sauer's bound")
 ax.semilogy(sizes, [growth_function(table, m) for m in sizes], "o-", label="intervals")
 ax.set(xlabel="points", ylabel="labelings", title=f"VC dimension {d}")
 ax.legend()

@@ -1,9 +1,10 @@
 """
-Four ways to normalise an affinity
-==================================
+Spectral clustering: four normalisations of the affinity matrix
+===============================================================
 
-Spectral methods differ in one step: the matrix nearest to the affinities whose rows sum to 1, by
-four measures of nearness. Samples are ordered by species; squares outline them.
+Methods of spectral clustering differ in one step: they replace the affinities by the nearest
+matrix whose rows sum to 1, and measure nearness in four ways. The samples are ordered by species;
+white lines separate the species.
 """
 
 from mlcore.cluster import affinity

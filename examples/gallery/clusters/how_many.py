@@ -1,9 +1,9 @@
 """
-How many clusters? Ask the eigenvalues
-======================================
+Spectral clustering: number of clusters from the eigengap
+=========================================================
 
-A graph of k separate parts has k eigenvalues of 1; if the parts are joined by a little, k large
-ones and then a gap. The residuals of the eigenvectors say that none of it is a numerical accident.
+A graph of k separate parts has k eigenvalues of 1. If few edges join the parts, then k eigenvalues
+are near 1 and a large gap follows. The residuals show that the eigenvectors are accurate.
 """
 
 import numpy as np

@@ -1,8 +1,9 @@
 """
-Ten means of the digits
-=======================
+k-means on the digits
+=====================
 
-k-means finds ten clusters without labels; their means are digits again, though not one of each.
+k-means finds ten clusters without labels. The picture shows their means, each with the most
+frequent digit of its cluster; a digit can have two clusters or none.
 """
 
 import matplotlib.pyplot as plt
@@ -14,7 +15,7 @@ from mlcore.datasets import load_digits
 X, y = load_digits()
 model = KMeans(10, n_init=10, random_state=0).fit(X)
 
-figure, axes = plt.subplots(2, 5, figsize=(7, 3.4))
+figure, axes = plt.subplots(2, 5, figsize=(7, 3.4), layout="constrained")
 for k, ax in enumerate(axes.ravel()):
     members = y[model.labels_ == k]
     digit = np.bincount(members).argmax()

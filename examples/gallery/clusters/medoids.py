@@ -1,9 +1,9 @@
 """
-Clusters that samples stand for
-===============================
+k-medoids on iris
+=================
 
-A medoid is a sample: a flower that stands for the others, in any metric. When no swap of a medoid
-with any other sample lowers the cost, the fit ends, and a last round has proved it.
+A medoid is the sample that represents its cluster, for any metric. The fit ends when no swap of a
+medoid with another sample lowers the sum of distances. Large marks are the medoids.
 """
 
 import matplotlib.pyplot as plt
@@ -14,7 +14,7 @@ from mlcore.datasets import load_iris
 X, _ = load_iris()
 model = KMedoids(3, metric="manhattan", random_state=0).fit(X)
 
-figure, ax = plt.subplots()
+figure, ax = plt.subplots(layout="constrained")
 for k, (color, mark) in enumerate(zip(("#0072B2", "#D55E00", "#009E73"), "o^s", strict=True)):
     cluster = X[model.labels_ == k]
     ax.plot(cluster[:, 2], cluster[:, 3], mark, color=color, alpha=0.5)

@@ -1,9 +1,10 @@
 """
-Two moons, three methods
-========================
+Two moons: k-means, single linkage and spectral clustering
+==========================================================
 
-Means cannot tell the moons apart, for no line does. A narrow affinity can: samples are alike if a
-chain of near ones joins them.
+k-means separates clusters by a straight line, which no line does here. Single linkage and spectral
+clustering join samples by chains of neighbours. The titles say how many samples are in the cluster
+of their moon.
 """
 
 import matplotlib.pyplot as plt
@@ -20,9 +21,9 @@ X += np.c_[np.zeros(300), np.where(upper, 0, 0.4)] + 0.06 * rng.normal(size=X.sh
 models = {
     "k-means": KMeans(2, random_state=0),
     "single linkage": AgglomerativeClustering(2, linkage="single"),
-    "normalized cut": SpectralClustering(2, gamma=30.0, random_state=0),
+    "spectral clustering": SpectralClustering(2, gamma=30.0, random_state=0),
 }
-figure, axes = plt.subplots(1, 3, figsize=(10, 3))
+figure, axes = plt.subplots(1, 3, figsize=(10, 3), layout="constrained")
 for ax, (name, model) in zip(axes, models.items(), strict=True):
     labels = model.fit(X).labels_
     same = max(np.mean(labels == upper), np.mean(labels != upper))

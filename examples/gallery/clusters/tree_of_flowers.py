@@ -1,9 +1,9 @@
 """
-A tree of merges, and where it stops
-====================================
+Hierarchical clustering: dendrogram of Ward's method
+====================================================
 
-Ward's method merges the two clusters whose union raises the sum of squares least. The dashed line
-is the height at which merging stopped.
+Each step of Ward's method merges the two clusters whose union increases the sum of squares least.
+The dashed line is the height at which merging stopped.
 """
 
 from mlcore.cluster import AgglomerativeClustering

@@ -1,9 +1,9 @@
 """
-From a prior to a rate
-======================
+Beta-Bernoulli posterior of a rate
+==================================
 
-A probability with a beta prior, after 0, 5, 20 and 100 outcomes of a coin that falls heads in 30%
-of all throws: the interval narrows around it.
+A coin shows heads in 30% of all throws. The curves are the posterior densities of this rate after
+0, 5, 20 and 100 throws with a uniform prior; the 95% interval becomes narrower.
 """
 
 import matplotlib.pyplot as plt
@@ -14,11 +14,11 @@ from mlcore.bayes import BetaBernoulli
 
 heads = np.random.default_rng(0).random(100) < 0.3
 grid = np.linspace(0, 1, 400)
-figure, ax = plt.subplots()
+figure, ax = plt.subplots(layout="constrained")
 for n, style in zip((0, 5, 20, 100), (":", "-.", "--", "-"), strict=True):
     rate = BetaBernoulli().update(heads[:n].sum(), n - heads[:n].sum())
     low, high = rate.interval(0.95)
     ax.plot(grid, beta.pdf(grid, rate.a, rate.b), style, label=f"{n}: {low:.2f} to {high:.2f}")
-ax.axvline(0.3, color="0.6")
+ax.axvline(0.3, color="0.6", label="true rate")
 ax.set(xlabel="probability of heads", ylabel="posterior density")
 ax.legend(title="throws: 95% interval")

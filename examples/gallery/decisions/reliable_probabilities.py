@@ -1,9 +1,10 @@
 """
-Are the probabilities true?
-===========================
+Calibration: reliability curves of naive Bayes and logistic regression
+======================================================================
 
-Of all digits called an eight with 70%, seven in ten should be eights. Bars are exact intervals:
-only where one misses the diagonal are the probabilities shown to be off.
+If probabilities are calibrated, seven in ten of the digits with probability 70% of being an eight
+are eights. Vertical bars are exact 95% intervals: where one misses the diagonal, the probabilities
+are wrong. Numbers count the digits of each point.
 """
 
 import matplotlib.pyplot as plt
@@ -14,10 +15,13 @@ from mlcore.naive_bayes import GaussianNB
 from mlcore.plot import reliability_curve
 
 X, y = load_digits()
-X, eight = X / 16, y == 8
-figure, axes = plt.subplots(1, 2, figsize=(9, 4), sharey=True)
-for ax, model in zip(
-    axes, (GaussianNB(var_smoothing=1e-2), LogisticRegression(C=0.1)), strict=True
-):
+eight = y == 8
+models = {
+    "naive Bayes": GaussianNB(var_smoothing=0.1),
+    "logistic regression": LogisticRegression(C=0.01),
+}
+figure, axes = plt.subplots(1, 2, figsize=(9, 4.8), sharey=True, layout="constrained")
+for ax, (name, model) in zip(axes, models.items(), strict=True):
     probability = model.fit(X[:900], eight[:900]).predict_proba(X[900:])[:, 1]
-    reliability_curve(eight[900:], probability, n_bins=8, label=type(model).__name__, ax=ax)
+    reliability_curve(eight[900:], probability, n_bins=8, label=name, ax=ax)
+axes[0].set_ylabel("observed frequency of eights")

@@ -1,10 +1,10 @@
 """
-A curve that knows where it knows
-=================================
+Kernel ridge regression with error bands
+========================================
 
-Kernel ridge regression is the mean of a Gaussian process: its deviations grow where samples are
-far. `KernelRidgeCV` finds penalty and width by the likelihood, and the fit proves its distance
-from the exact minimiser.
+Kernel ridge regression is the mean of a Gaussian process, whose standard deviation is large where
+samples are few. `KernelRidgeCV` chooses the penalty and the width of the kernel by the likelihood.
+The fit reports a bound on its distance from the exact minimiser.
 """
 
 import matplotlib.pyplot as plt
@@ -21,9 +21,11 @@ model = KernelRidge(search.alpha_, kernel="rbf", gamma=search.gamma_).fit(x[:, N
 
 grid = np.linspace(-1, 11, 400)
 mean, deviation = model.predict(grid[:, None], return_std=True)
-figure, ax = plt.subplots()
-ax.fill_between(grid, mean - 2 * deviation, mean + 2 * deviation, color="0.85")
-ax.plot(grid, mean, color="#0072B2")
-ax.plot(x, y, ".", color="#D55E00")
-ax.set(xlabel="x", ylabel="y", title="two deviations of the curve")
+figure, ax = plt.subplots(layout="constrained")
+band = (mean - 2 * deviation, mean + 2 * deviation)
+ax.fill_between(grid, *band, color="0.85", label="two standard deviations")
+ax.plot(grid, mean, color="#0072B2", label="prediction")
+ax.plot(x, y, ".", color="#D55E00", label="samples")
+ax.set(xlabel="x", ylabel="y")
+ax.legend()
 print(f"no prediction is further than {model.prediction_bound_:.1e} from the exact one")

@@ -1,9 +1,9 @@
 """
-How sure is a coefficient?
-==========================
+Logistic regression: confidence intervals of the coefficients
+=============================================================
 
-Without penalty, logistic regression has standard errors: here what tells versicolor from
-virginica. An interval that holds 0 is a feature that may not matter beside the others.
+Without a penalty, logistic regression has standard errors. The model distinguishes versicolor from
+virginica. If an interval holds 0, the data do not show that its feature matters beside the others.
 """
 
 import matplotlib.pyplot as plt
@@ -15,13 +15,13 @@ from mlcore.linear_model import LogisticRegression
 X, y = load_iris()
 X, y = X[y > 0], y[y > 0]
 model = LogisticRegression(C=np.inf).fit(X, y)
-found = model.inference(X, y)
-print(found)
+inference = model.inference(X, y)
+print(inference)
 
 names = ["sepal length", "sepal width", "petal length", "petal width"]
-low, high = found.confidence_interval(0.95)[:4].T
-figure, ax = plt.subplots(figsize=(6.4, 3))
-middle = found.estimates[:4]
+low, high = inference.confidence_interval(0.95)[:4].T
+figure, ax = plt.subplots(figsize=(6.4, 3), layout="constrained")
+middle = inference.estimates[:4]
 ax.errorbar(middle, range(4), xerr=[middle - low, high - middle], fmt="o", capsize=4)
 ax.axvline(0, color="0.6", linestyle="--")
 ax.set_yticks(range(4), names)

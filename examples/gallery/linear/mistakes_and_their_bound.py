@@ -1,17 +1,29 @@
 """
-A perceptron errs no more than the theorem says
-===============================================
+Perceptron: mistakes and Novikoff's bound
+=========================================
 
-On separated classes Rosenblatt's rule makes at most (radius / margin)² mistakes, in all epochs
-together: Novikoff's theorem, with the numbers of this fit.
+If a line separates the classes, the perceptron makes at most (radius / margin)² mistakes in all
+epochs together. The margin is here that of a linear SVM, which has the largest one.
 """
 
-from mlcore.datasets import load_digits
-from mlcore.linear_model import Perceptron
-from mlcore.plot import objective_trace
+import matplotlib.pyplot as plt
+import numpy as np
 
-X, y = load_digits()
-X, y = X[y < 2], y[y < 2]  # zeros and ones
+from mlcore.datasets import load_iris
+from mlcore.linear_model import Perceptron
+from mlcore.svm import SVC
+
+X, y = load_iris()
+X, y = X[y < 2], y[y < 2]  # setosa and versicolor
 model = Perceptron().fit(X, y)
-picture = objective_trace(model)
-picture.ax_.set_title(f"{model.mistakes_} mistakes, at most {model.mistake_bound_:.0f}")
+svm = SVC(kernel="linear", C=1000).fit(X, y)
+length = np.hypot(np.linalg.norm(svm.coef_), np.linalg.norm(svm.intercept_))
+bound = model.bound(margin=svm.functional_margins(X, y).min() / length)
+
+epochs = np.arange(1, model.n_iter_ + 1)
+figure, ax = plt.subplots(layout="constrained")
+ax.semilogy(epochs, np.cumsum(model.mistake_trace_), "o-", label="mistakes so far")
+ax.axhline(bound, color="#D55E00", linestyle="--", label="Novikoff's bound")
+ax.set(xlabel="epoch", xticks=epochs, ylabel="mistakes", ylim=(1, 3 * bound))
+ax.set_title(f"{model.mistakes_} mistakes, at most {bound:.0f}")
+ax.legend(loc="center right")

@@ -1,9 +1,9 @@
 """
-Coefficients under a growing penalty
-====================================
+Ridge regression: path of the coefficients
+==========================================
 
-A ridge shrinks coefficients, the ill-determined first. One decomposition gives all penalties, and
-generalised cross-validation chooses among them.
+A ridge penalty shrinks the coefficients towards 0. One decomposition gives the coefficients for
+all penalties, and generalised cross-validation (GCV) chooses one.
 """
 
 import matplotlib.pyplot as plt
@@ -20,9 +20,10 @@ alphas = np.logspace(-1, 6, 50)
 path = model.path(alphas)
 best = path.gcv.argmin()
 
-figure, ax = plt.subplots()
+figure, ax = plt.subplots(layout="constrained")
 ax.semilogx(alphas, path.coef, color="#0072B2", alpha=0.4, linewidth=1)
-ax.axvline(alphas[best], color="#D55E00", linestyle="--", label="least GCV")
+ax.axvline(alphas[best], color="#D55E00", linestyle="--", label=f"least GCV: {alphas[best]:.0f}")
 ax.set(xlabel="alpha", ylabel="coefficients of the pixels")
 ax.legend()
-print(f"at the best alpha the {X.shape[1]} pixels count as {path.effective_dimension[best]:.0f}")
+freedom = path.effective_dimension[best]
+print(f"at the best alpha {X.shape[1]} pixels have {freedom:.0f} degrees of freedom")

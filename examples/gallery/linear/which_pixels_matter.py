@@ -1,9 +1,9 @@
 """
-Which pixels tell the digits apart?
-===================================
+Lasso: logistic regression with few pixels
+==========================================
 
-The lasso leaves coefficients of exactly 0 to pixels that say little beside the others: the smaller
-C, the fewer pixels are left. Red speaks for a digit, blue against it.
+The lasso (an L1 penalty) sets the coefficients of many pixels to exactly 0: the smaller C, the
+fewer pixels remain. Red pixels raise the score of a digit, blue pixels lower it.
 """
 
 import matplotlib.pyplot as plt
@@ -14,8 +14,8 @@ from mlcore.linear_model import LogisticRegression
 
 X, y = load_digits()
 train, test = slice(None, 1200), slice(1200, None)
-Cs = [0.02, 0.1, 1.0]
-figure, axes = plt.subplots(len(Cs), 10, figsize=(8, 3))
+Cs = [0.002, 0.01, 0.1]
+figure, axes = plt.subplots(len(Cs), 10, figsize=(8, 3), layout="constrained")
 for C, row in zip(Cs, axes, strict=True):
     model = LogisticRegression(C=C, l1_ratio=1.0).fit(X[train], y[train])
     used = np.count_nonzero(model.coef_)

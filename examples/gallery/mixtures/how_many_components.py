@@ -1,9 +1,9 @@
 """
-How many components?
-====================
+Gaussian mixtures: number of components by BIC
+==============================================
 
-Schwarz's criterion pays for likelihood with parameters. All mixtures that were tried stay in the
-result, so the choice can be looked at.
+The Bayesian information criterion (BIC) adds a penalty for each parameter to the negative
+log-likelihood. `select_mixture` fits all mixtures, chooses the least BIC and keeps the whole table.
 """
 
 import matplotlib.pyplot as plt
@@ -18,10 +18,10 @@ choice = select_mixture(
     X, n_components=counts, covariance_type=forms, n_init=3, random_state=0, max_iter=500
 )
 
-figure, ax = plt.subplots()
+figure, ax = plt.subplots(layout="constrained")
 for form, mark in zip(forms, "os^d", strict=True):
     rows = choice.table["covariance_type"] == form
     ax.plot(choice.table["n_components"][rows], choice.table["bic"][rows], mark + "-", label=form)
 ax.set(xlabel="components", ylabel="BIC, less is better", xticks=list(counts))
-ax.legend()
+ax.legend(title="covariances")
 print(f"the choice: {choice.best.n_components} components, {choice.best.covariance_type}")

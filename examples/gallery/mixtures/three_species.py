@@ -1,9 +1,9 @@
 """
-Three species as three Gaussians
-================================
+Gaussian mixture on iris
+========================
 
-A mixture fitted without labels: colours mix as the responsibilities do, ellipses are one and two
-standard deviations.
+The mixture is fitted without labels. The colour of a flower mixes the colours of the components by
+its responsibilities; the ellipses lie at one and two standard deviations.
 """
 
 import numpy as np
@@ -13,9 +13,8 @@ from mlcore.mixture import GaussianMixture
 from mlcore.plot import mixture_ellipses
 
 X, y = load_iris()
-X = X[:, 2:]
+X, names = X[:, 2:], ["petal length in cm", "petal width in cm"]
 model = GaussianMixture(3, n_init=5, random_state=0).fit(X)
-picture = mixture_ellipses(model, X)
-picture.ax_.set(xlabel="petal length in cm", ylabel="petal width in cm")
+picture = mixture_ellipses(model, X, feature_names=names)
 sure = np.mean(model.predict_proba(X).max(axis=1) > 0.9)
 print(f"{sure:.0%} of the flowers belong to a component with probability above 0.9")

@@ -1,9 +1,9 @@
 """
-Topics of headlines
-===================
+PLSA: topics of headlines
+=========================
 
-Probabilistic latent semantic analysis gives each topic a distribution over words, and each
-document a mixture of topics.
+Probabilistic latent semantic analysis (PLSA) models each document as a mixture of topics, and each
+topic as a distribution over words. The panels show the most probable words of each topic.
 """
 
 from mlcore.kernels import WordCounts

@@ -1,13 +1,18 @@
 """
-Flowers and their measurements in one plane
-===========================================
+PCA biplot of iris
+==================
 
-A biplot: points are flowers, arrows features; an arrow points to where its feature is large.
+A biplot shows the samples and the features in the plane of the first two principal components. An
+arrow points to the samples that have large values of its feature.
 """
+
+import numpy as np
 
 from mlcore.datasets import load_iris
 from mlcore.decomposition import PCA
 from mlcore.plot import biplot
 
 X, y = load_iris()
-picture = biplot(PCA(2).fit(X), X, y)
+species = np.array(["setosa", "versicolor", "virginica"])[y]
+names = ["sepal length", "sepal width", "petal length", "petal width"]
+picture = biplot(PCA(2).fit(X), X, species, feature_names=names)

@@ -1,9 +1,9 @@
 """
-Do sepals know about petals?
-============================
+Canonical correlations (CCA) with significance tests
+====================================================
 
-Canonical correlation analysis finds the pairs of directions, one of each block, that correlate
-most, and tests which of them may be chance.
+Canonical correlation analysis finds pairs of directions, one for sepals and one for petals, with
+the largest correlations. A test says which correlations could be chance: their bars are hatched.
 """
 
 from mlcore.datasets import load_iris

@@ -1,9 +1,9 @@
 """
-Choosing the cost and the width together
-========================================
+SVC: grid search over C and gamma
+=================================
 
-The two parameters of a Gaussian machine pull on each other, so `SVCCV` tries a table of them.
-Kernel rows are shared by all costs and folds, and each fit begins at the last one's end.
+The best C depends on gamma, so `SVCCV` cross-validates all pairs of a grid. The fits share kernel
+rows, and each fit starts from the solution for the previous C.
 """
 
 from mlcore.datasets import load_digits

@@ -1,9 +1,10 @@
 """
-What a tolerance buys
-=====================
+SVC: duality gap and test error against `tol`
+=============================================
 
-`tol` stops the fit of a machine; the duality gap says how far the objective then is from the best
-there is, as a theorem and not by comparison with a longer run. Predictions settle long before it.
+`tol` says when the fit of an SVM stops. The duality gap is an upper bound on the distance of its
+objective from the optimum, and needs no longer run for comparison. The test error no longer
+changes while the gap still falls.
 """
 
 import matplotlib.pyplot as plt
@@ -17,11 +18,11 @@ train, test = slice(0, 1000), slice(1000, None)
 tolerances = 10.0 ** -np.arange(0, 7)
 gaps, errors = [], []
 for tol in tolerances:
-    machine = SVC(C=10, gamma=1e-3, tol=tol).fit(X[train], y[train])
-    gaps.append(np.sum(machine.duality_gap_) / np.sum(machine.dual_objective_))
-    errors.append(1 - machine.score(X[test], y[test]))
+    model = SVC(C=10, gamma=1e-3, tol=tol).fit(X[train], y[train])
+    gaps.append(np.sum(model.duality_gap_) / np.sum(model.dual_objective_))
+    errors.append(1 - model.score(X[test], y[test]))
 
-figure, ax = plt.subplots()
+figure, ax = plt.subplots(layout="constrained")
 ax.loglog(tolerances, gaps, "o-", color="#0072B2", label="duality gap / objective")
 ax.loglog(tolerances, errors, "s--", color="#D55E00", label="error on new digits")
 ax.invert_xaxis()

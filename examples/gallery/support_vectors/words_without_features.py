@@ -1,9 +1,10 @@
 """
-A machine that reads strings
-============================
+String kernel: an SVM that classifies words
+===========================================
 
-With a string kernel the samples are raw strings: no counts, no columns. Two words are alike if
-they share subsequences, gaps discounted. Here the Gram matrix of some words of three languages.
+With a string kernel the samples are strings, and no features are needed. Two words are similar if
+they share subsequences; gaps in a subsequence lower its weight. The picture is the Gram matrix of
+words of three languages.
 """
 
 import matplotlib.pyplot as plt
@@ -20,11 +21,11 @@ samples = [word for group in words.values() for word in group]
 labels = [language for language, group in words.items() for _ in group]
 
 kernel = StringKernel("gapped", length=2, decay=0.5)
-machine = SVC(kernel=kernel, C=10).fit(samples, labels)
+model = SVC(kernel=kernel, C=10).fit(samples, labels)
 new = ["thoughtless", "zeitschrift", "pizza"]
-print(dict(zip(new, machine.predict(new).tolist(), strict=True)))
+print(dict(zip(new, model.predict(new).tolist(), strict=True)))
 
-figure, ax = plt.subplots(figsize=(6.4, 5.6))
+figure, ax = plt.subplots(figsize=(6.4, 5.6), layout="constrained")
 image = ax.imshow(kernel(samples), cmap="viridis", vmin=0, vmax=1)
 ax.set_xticks(range(len(samples)), samples, rotation=90, fontsize=7)
 ax.set_yticks(range(len(samples)), samples, fontsize=7)
