@@ -112,7 +112,6 @@ sphinx_gallery_conf = {
     "capture_repr": (),  # print what examples print, not the objects that calls return
     "show_memory": False,
     "min_reported_time": 10,
-    "capture_repr": (),
     "parallel": True,
 }
 suppress_warnings = ["config.cache"]  # of the gallery's own settings

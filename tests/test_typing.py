@@ -15,7 +15,8 @@ ROOT = Path(__file__).resolve().parents[1]
 TYPICAL = ROOT / "tests" / "typing" / "typical_use.py"
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-GUIDES = [ROOT / "docs" / "start.md", *sorted((ROOT / "docs" / "guides").glob("*.md"))]
+GUIDES = [ROOT / "docs" / f"{name}.md" for name in ("start", "missing_values", "metrics")]
+GUIDES += sorted((ROOT / "docs" / "guides").glob("*.md"))
 MISTAKES = {
     "mlcore.svn": "no attribute",
     "mlcore.save(3, 'x')": "incompatible type",

@@ -19,6 +19,7 @@ from mlcore.mixture.gaussian.matrices import (
     factor_of,
     from_precision,
     raised_to_limit,
+    units_of,
 )
 from mlcore.mixture.gaussian.parameters import (
     Clusters,
@@ -372,7 +373,7 @@ class Full(Matrices):
     def floor(
         self, S: np.ndarray, means: np.ndarray, data_variances: np.ndarray, reg_covar: float | None
     ) -> tuple[Any, ...]:
-        return raised_to_limit(S, (EPS * means) ** 2, _units(data_variances), reg_covar)
+        return raised_to_limit(S, (EPS * means) ** 2, units_of(data_variances), reg_covar)
 
     def expected(self, parameters: Parameters, origin: np.ndarray, reg_covar: float) -> Statistics:
         weights, means, sigma, _ = parameters
@@ -460,7 +461,7 @@ class Tied(Matrices):
         self, S: np.ndarray, means: np.ndarray, data_variances: np.ndarray, reg_covar: float | None
     ) -> tuple[Any, ...]:
         grain = ((EPS * means) ** 2).max(axis=0)
-        C, factors = raised_to_limit(S[None], grain[None], _units(data_variances), reg_covar)
+        C, factors = raised_to_limit(S[None], grain[None], units_of(data_variances), reg_covar)
         return C[0], factors[0]
 
     def expected(self, parameters: Parameters, origin: np.ndarray, reg_covar: float) -> Statistics:
@@ -580,7 +581,7 @@ class Diagonal(Variances):
         self, S: np.ndarray, means: np.ndarray, data_variances: np.ndarray, reg_covar: float | None
     ) -> tuple[Any, ...]:
         relative, added = (FLOOR, 0.0) if reg_covar is None else (EPS**2, reg_covar)
-        least = np.maximum(relative * _units(data_variances), (EPS * means) ** 2)
+        least = np.maximum(relative * units_of(data_variances), (EPS * means) ** 2)
         covariances = np.maximum(S + added, least)
         return covariances, 1 / np.sqrt(covariances)
 
@@ -634,7 +635,7 @@ class Spherical(Variances):
         if reg_covar is not None:
             relative, added = EPS**2, reg_covar
         grain = ((EPS * means) ** 2).sum(axis=1) / d
-        least = np.maximum(relative * (_units(data_variances).sum() / d), grain)
+        least = np.maximum(relative * (units_of(data_variances).sum() / d), grain)
         covariances = np.maximum(S + added, least)
         return covariances, 1 / np.sqrt(covariances)
 
@@ -650,15 +651,6 @@ class Spherical(Variances):
 
     def variances(self, covariances: np.ndarray, k: int, d: int) -> np.ndarray:
         return np.broadcast_to(covariances[:, None], (k, d))
-
-
-def _units(data_variances):
-    """Return the variances; for features that do not vary the mean of those that do, or 1."""
-    varying = data_variances > 0
-    if varying.all():
-        return data_variances
-    mean = data_variances.sum() / max(1, varying.sum()) or 1.0
-    return np.where(varying, data_variances, mean)
 
 
 def _filled(statistics, parameters):

@@ -74,3 +74,12 @@ def from_precision(precision: np.ndarray) -> tuple[Any, ...]:
         return None
     inverse = inverse[::-1, ::-1]
     return inverse.T @ inverse, L[::-1, ::-1]
+
+
+def units_of(data_variances: np.ndarray) -> np.ndarray:
+    """Return the variances; for features that do not vary the mean of those that do, or 1."""
+    varying = data_variances > 0
+    if varying.all():
+        return data_variances
+    mean = data_variances.sum() / max(1, varying.sum()) or 1.0
+    return np.where(varying, data_variances, mean)
