@@ -1,5 +1,6 @@
 """What the site says beside the code is complete and true, before it is built."""
 
+import importlib.util
 import inspect
 import re
 import tomllib
@@ -115,3 +116,32 @@ def test_the_page_on_missing_values_lists_the_models_that_take_them():
     assert listed == {
         name for name, kind in MODELS.items() if "missing" in inspect.signature(kind).parameters
     }
+
+
+@pytest.fixture(scope="module")
+def reference():
+    """docs/extensions/reference.py, which needs no Sphinx."""
+    path = DOCS / "extensions" / "reference.py"
+    spec = importlib.util.spec_from_file_location("reference", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_pages_of_classes_list_the_methods_that_there_are(reference):
+    pages = reference.contexts()
+    assert "set_partial_fit_request" not in pages["mlcore.svm.SVC"]["methods"]
+    for name, value in reference.public_names().items():
+        assert all(hasattr(value, method) for method in pages[name]["methods"]), name
+        if inspect.isclass(value) and issubclass(value, Model):
+            own = [m for m in pages[name]["methods"] if not reference.SHARED.fullmatch(m)]
+            assert pages[name]["methods"][: len(own)] == own, name
+            assert "get_params" in pages[name]["methods"], name
+
+
+def test_pages_of_models_have_guides_that_mention_them(reference):
+    pages = reference.contexts()
+    assert pages["mlcore.svm.SVC"]["guides"] == ["/guides/support_vector_machines"]
+    assert pages["mlcore.cluster.KMedoids"]["guides"][0] == "/guides/k_means_and_medoids"
+    without = {name for name, page in pages.items() if not page["guides"]}
+    assert {name.split(".")[1] for name in without} == {"datasets", "save", "load"}
