@@ -8,7 +8,7 @@ import numpy as np
 from mlcore.bounds import clopper_pearson
 from mlcore.checks import as_choice, as_integer, as_labels, as_real
 from mlcore.checks.parameters import refuse
-from mlcore.plot.picture import GREY, Picture, color, name_axes, new_axes
+from mlcore.plot.picture import GREY, Picture, color, lay_out, name_axes, new_axes
 
 
 def reliability_curve(
@@ -103,16 +103,16 @@ def reliability_curve(
     ax.set(xlim=(-0.04, 1.04), ylim=(-0.04, top), xticks=ticks, yticks=ticks, aspect="equal")
     name_axes(ax, "predicted probability", f"observed frequency of {classes[1]!s}")
     ax.legend(fontsize="small", loc="upper left")
-    counts = _counts(figure, ax, predicted, seen, m)
+    counts = _counts(ax, predicted, seen, m)
     return Picture(figure, ax, {"curve": curve, "counts": counts})
 
 
-def _counts(figure, ax, predicted, seen, m):
+def _counts(ax, predicted, seen, m):
     """Write the number of samples beside each point, where it hides no other number.
 
     Those without a free place beside their point are not shown.
     """
-    figure.draw_without_rendering()
+    lay_out(ax)
     panel = ax.get_window_extent()
     taken = [text.get_window_extent() for text in ax.texts if text.get_visible()]
     counts = []

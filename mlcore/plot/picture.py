@@ -122,10 +122,15 @@ def name_axes(ax: Any, x: str, y: str) -> None:
         ax.set_ylabel(y)
 
 
+def lay_out(artist: Any) -> None:
+    """Give all texts of an artist's figure their places; it may be a figure within a figure."""
+    artist.get_figure().canvas.figure.draw_without_rendering()
+
+
 def thin_labels(axis: Any, places: Any, names: list[str]) -> None:
     """Label the places along an axis: all, or every second, third, ... until none overlap."""
     axis.set_ticks(places, names)
-    axis.get_figure().draw_without_rendering()
+    lay_out(axis)
     boxes = [label.get_window_extent() for label in axis.get_ticklabels()]
     ends = np.array([box.intervalx if axis.axis_name == "x" else box.intervaly for box in boxes])
     for step in range(1, len(ends) + 1):

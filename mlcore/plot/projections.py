@@ -11,6 +11,7 @@ from mlcore.plot.picture import (
     MARKERS,
     Picture,
     color,
+    lay_out,
     legend_beside,
     names_of_features,
     new_axes,
@@ -112,13 +113,13 @@ def biplot(
         ax.set_title(title, fontsize="small", loc="left")
     if y is not None:
         legend_beside(ax)
-    _part(figure, ax, texts)
+    _part(ax, texts)
     return Picture(figure, ax, {"samples": samples, "arrows": arrows, "names": texts})
 
 
-def _part(figure, ax, texts):
+def _part(ax, texts):
     """Move texts up or down, as little as needed, until no two overlap."""
-    figure.draw_without_rendering()
+    lay_out(ax)
     boxes = [text.get_window_extent() for text in texts]
     middles = np.array([(box.y0 + box.y1) / 2 for box in boxes])
     heights = np.array([box.height for box in boxes])

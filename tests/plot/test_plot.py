@@ -430,6 +430,15 @@ def test_models_that_know_names_are_asked_by_names(table):
             assert (ax.get_xlabel(), ax.get_ylabel()) == ("length", "width")
 
 
+@pytest.mark.parametrize("name", ["biplot", "reliability_curve", "search_scores", "silhouettes"])
+def test_pictures_fit_a_figure_within_a_figure(name):
+    figure = pyplot.figure(figsize=(10, 4), layout="constrained")
+    left, right = figure.subfigures(1, 2)
+    left.subplots().plot([0, 1])
+    CALLS[name](right.subplots())
+    assert faults(figure) == []
+
+
 def test_features_have_the_names_given():
     names = ["petal length in cm", "petal width in cm"]
     plane = IRIS[:, 2:]
