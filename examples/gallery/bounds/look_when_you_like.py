@@ -1,6 +1,6 @@
 """
-Confidence sequence of an error rate, valid at every sample size
-================================================================
+Confidence sequence of an error rate
+====================================
 
 A confidence interval holds for one number of examples that was fixed before. A confidence sequence
 holds for all numbers at once, so that a test may stop when its result looks clear. The intervals

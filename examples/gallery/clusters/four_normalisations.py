@@ -1,6 +1,6 @@
 """
-Spectral clustering: four normalisations of the affinity matrix
-===============================================================
+Spectral clustering: four normalisations
+========================================
 
 Methods of spectral clustering differ in one step: they replace the affinities by the nearest
 matrix whose rows sum to 1, and measure nearness in four ways. The samples are ordered by species;

@@ -1,6 +1,6 @@
 """
-Spectral clustering: number of clusters from the eigengap
-=========================================================
+Spectral clustering: eigengap and number of clusters
+====================================================
 
 A graph of k separate parts has k eigenvalues of 1. If few edges join the parts, then k eigenvalues
 are near 1 and a large gap follows. The residuals show that the eigenvectors are accurate.

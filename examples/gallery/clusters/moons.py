@@ -2,9 +2,9 @@
 Two moons: k-means, single linkage and spectral clustering
 ==========================================================
 
-k-means separates clusters by a straight line, which no line does here. Single linkage and spectral
-clustering join samples by chains of neighbours. The titles say how many samples are in the cluster
-of their moon.
+k-means separates two clusters by a straight line, and no line separates the moons. Single linkage
+and spectral clustering join samples by chains of neighbours. The titles say how many samples are
+in the cluster of their moon.
 """
 
 import matplotlib.pyplot as plt

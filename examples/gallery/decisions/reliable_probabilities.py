@@ -1,6 +1,6 @@
 """
-Calibration: reliability curves of naive Bayes and logistic regression
-======================================================================
+Calibration: reliability curves of two classifiers
+==================================================
 
 If probabilities are calibrated, seven in ten of the digits with probability 70% of being an eight
 are eights. Vertical bars are exact 95% intervals: where one misses the diagonal, the probabilities

@@ -1,6 +1,6 @@
 """
-Reject option: ask an expert where the classifier is not sure
-=============================================================
+Reject option: ask where the classifier is not sure
+===================================================
 
 A wrong answer costs 1 and the question to an expert costs 0.1. The classifier asks wherever every
 answer has an expected loss above 0.1, which is the band along the borders.

@@ -3,7 +3,8 @@ Perceptron: mistakes and Novikoff's bound
 =========================================
 
 If a line separates the classes, the perceptron makes at most (radius / margin)² mistakes in all
-epochs together. The margin is here that of a linear SVM, which has the largest one.
+epochs together. Any separating line gives a bound; this one is the line of a linear SVM, whose
+margin is large.
 """
 
 import matplotlib.pyplot as plt

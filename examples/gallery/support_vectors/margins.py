@@ -3,8 +3,8 @@ SVC: margin and support vectors
 ===============================
 
 A support vector machine depends only on its support vectors, the samples on the margin or inside
-it: circles. Crosses are margin errors, the samples inside the margin or on the wrong side of the
-boundary. A smaller `C` gives a wider margin with more margin errors.
+it (circles). Margin errors are the samples inside the margin or on the wrong side of the boundary
+(crosses). A smaller `C` gives a wider margin with more margin errors.
 """
 
 import matplotlib.pyplot as plt

@@ -3,8 +3,8 @@ SVC: duality gap and test error against `tol`
 =============================================
 
 `tol` says when the fit of an SVM stops. The duality gap is an upper bound on the distance of its
-objective from the optimum, and needs no longer run for comparison. The test error no longer
-changes while the gap still falls.
+objective from the optimum, computed from the fit alone. The test error no longer changes while the
+gap still falls.
 """
 
 import matplotlib.pyplot as plt
