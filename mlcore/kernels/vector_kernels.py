@@ -123,7 +123,7 @@ class Polynomial(VectorKernel):
     overflows = True
 
     @property
-    def positive_semidefinite(self) -> bool:
+    def positive_semidefinite(self) -> bool | None:
         return True if self.coef0 >= 0 else None
 
     @property

@@ -26,7 +26,8 @@ from mlcore.bounds.directed_rounding import (
     working_digits,
 )
 
-_Tail, _Form = Literal["upper", "lower"], Literal["exact", "simple"]
+_Tail = Literal["upper", "lower"]
+_Form = Literal["exact", "simple"]
 
 
 @calculator("t", "mu", elementwise=True)

@@ -254,7 +254,7 @@ def lower_to_candidates(
     _ext.lower_to_candidates(X, candidates, weights, nearest, objectives, panels, take, n_threads)
 
 
-def share_to_begin_bounds(X: np.ndarray, n_clusters: int) -> int:
+def share_to_begin_bounds(X: np.ndarray, n_clusters: int) -> float:
     """Return the share of changed labels in a pass below which bounds pay; -1 for never."""
     n, d = X.shape
     n_groups = _n_groups(n_clusters, X.dtype)

@@ -64,7 +64,7 @@ class Stored:
         """Return an array, the places of the medoids' rows in it, and the samples' columns."""
         return self.values, medoids, samples
 
-    def exact(self, medoids: np.ndarray) -> np.ndarray:
+    def exact(self, medoids: np.ndarray) -> np.ndarray | None:
         """Return distances (n, k) from medoids if they are stored in double precision."""
         if self.form not in ("values", "squares") or self.dtype != np.float64:
             return None
@@ -149,7 +149,7 @@ class Dissimilarity:
     fitted: dict[Any, Any]
     metric: str | Callable[..., Any]
 
-    def __init__(self, metric: str, power: int, owner: str) -> None:
+    def __init__(self, metric: str | Callable[..., Any], power: int, owner: str) -> None:
         self.metric, self.power, self.owner = as_metric(metric, owner), power, owner
         self.unit = 0  # costs of `rows` are those of the data times 2^-unit
         self.fitted = {}  # parameters of the metric that depend on the samples of the fit
@@ -164,7 +164,7 @@ class Dissimilarity:
         """True if inner products give the distances."""
         return self.metric in _EUCLIDEAN
 
-    def rows(self, X: np.ndarray, weights: np.ndarray) -> Stored:
+    def rows(self, X: np.ndarray, weights: np.ndarray) -> "Stored | OnDemand":
         """Return `Stored` or `OnDemand` rows for samples X, or for the distances X."""
         if self.precomputed:
             return self._given(X)

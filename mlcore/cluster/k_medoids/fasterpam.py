@@ -100,7 +100,7 @@ class NearestMedoids:
         self._limit()
         return False
 
-    def swaps(self, candidates: np.ndarray, share: float, decrease: float) -> tuple[Any, ...]:
+    def swaps(self, candidates: np.ndarray, share: float, decrease: Any) -> tuple[Any, ...]:
         """Try candidates in turn, as `first_improving` and `swap` do, in a call for few samples.
 
         Return changes, decreases when tried, objectives after swaps, and the last decrease.

@@ -244,7 +244,7 @@ class BernoulliComponents(BinomialProduct):
         super().__init__(n_components, alpha, np.ones(n_features), missing, owner)
         self.threshold = threshold
 
-    def wrong(self, values: np.ndarray, most: np.ndarray) -> np.ndarray:
+    def wrong(self, values: Any, most: np.ndarray) -> np.ndarray:
         return (values != 0) & (values != 1) & ~np.isnan(values)
 
     def refused(self, row: Any, column: Any, value: Any, most: Any) -> Any:

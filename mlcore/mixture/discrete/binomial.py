@@ -185,7 +185,7 @@ class BinomialMixture(DiscreteMixture):
 class BinomialComponents(BinomialProduct):
     """Independent numbers of successes, from 0 to the numbers of trials."""
 
-    def wrong(self, values: np.ndarray, most: np.ndarray) -> np.ndarray:
+    def wrong(self, values: Any, most: np.ndarray) -> np.ndarray:
         return (values < 0) | (values > most)
 
     def refused(self, row: int, column: int, value: float, most: float) -> Any:

@@ -52,7 +52,7 @@ class BinomialProduct(DiscreteComponents):
         return np.full((self.n_features, 1), 2.0)
 
     @abstractmethod
-    def wrong(self, values: np.ndarray, most: np.ndarray) -> np.ndarray:
+    def wrong(self, values: Any, most: np.ndarray) -> np.ndarray:
         """Return which values are no number of successes in `most` trials; NaN are none of them."""
 
     @abstractmethod

@@ -137,7 +137,11 @@ class DiscreteComponents(Components):
     # ---- EM
 
     def start(
-        self, em: Any, start_values: tuple[Any, ...], rng: np.random.Generator, number: int = 0
+        self,
+        em: Any,
+        start_values: tuple[Any, ...],
+        rng: np.random.Generator | None,
+        number: int = 0,
     ) -> Parameters:
         k, rows = self.n_components, em.rows
         weights, table = start_values
@@ -237,7 +241,7 @@ class DiscreteComponents(Components):
         """Return the log-density of the prior for alpha = 1; called right after `fill`."""
         return float(logarithm(parameters.table).sum())
 
-    def rounding(self, parameters: Parameters, objective: float, n: int) -> float:
+    def rounding(self, parameters: Parameters, objective: float, n: float) -> float:
         size = abs(objective) + self.cancelling(parameters)
         return (64 + n**0.5) * np.finfo(np.float64).eps * size
 

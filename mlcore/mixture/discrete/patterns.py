@@ -57,7 +57,7 @@ class Patterns:
                 step *= outcomes[i]
             self._members.append(members)
 
-    def encoded(self, X: np.ndarray, categories: list[Any]) -> np.ndarray:
+    def encoded(self, X: np.ndarray, categories: list[Any]) -> np.ndarray | None:
         """Return the patterns of each row, (n_rows * length,) int32; None if a value is unknown.
 
         `categories` must be the same in every call.

@@ -46,7 +46,7 @@ class GaussianComponents(Components):
         self.scale, self._init_params = scale, init_params
         self._missing, self._owner = missing, owner
 
-    def rows(self, X: np.ndarray, weight: np.ndarray | None) -> Rows:
+    def rows(self, X: np.ndarray, weight: np.ndarray | None) -> Rows | IncompleteRows:
         if self._missing and np.isnan(X).any():
             return self._incomplete_rows(X, weight)
         variances = self.scale.variances

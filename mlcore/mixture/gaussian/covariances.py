@@ -156,7 +156,9 @@ class CovarianceType(ABC):
         """Return S raised to the limit of variances and what rounding leaves, and its factors."""
 
     @abstractmethod
-    def expected(self, parameters: Parameters, origin: np.ndarray, reg_covar: float) -> Statistics:
+    def expected(
+        self, parameters: Parameters, origin: np.ndarray, reg_covar: float | None
+    ) -> Statistics:
         """Return the statistics of mass 1 whose M-step, which adds `reg_covar`, gives these."""
 
     @abstractmethod
@@ -290,10 +292,10 @@ class Matrices(CovarianceType):
     def rows_of_a_component(self, d: int) -> int:
         return 2 * d
 
-    def log_determinants(self, factors: np.ndarray, d: int) -> float | np.ndarray:
+    def log_determinants(self, factors: np.ndarray, d: int) -> np.ndarray:
         return np.log(np.diagonal(factors, axis1=-2, axis2=-1)).sum(-1)
 
-    def made_valid(self, values: np.ndarray) -> np.ndarray:
+    def made_valid(self, values: np.ndarray) -> np.ndarray | None:
         turned, largest = np.swapaxes(values, -1, -2), np.abs(values).max(axis=(-1, -2))
         if (np.abs(values - turned) > TOLERANCE * largest[..., None, None]).any():
             return None
@@ -375,7 +377,9 @@ class Full(Matrices):
     ) -> tuple[Any, ...]:
         return raised_to_limit(S, (EPS * means) ** 2, units_of(data_variances), reg_covar)
 
-    def expected(self, parameters: Parameters, origin: np.ndarray, reg_covar: float) -> Statistics:
+    def expected(
+        self, parameters: Parameters, origin: np.ndarray, reg_covar: float | None
+    ) -> Statistics:
         weights, means, sigma, _ = parameters
         sigma = sigma - reg_covar * np.eye(means.shape[1])
         return Statistics(0.0, weights, np.zeros(means.shape), sigma * weights[:, None, None])
@@ -401,14 +405,14 @@ class Full(Matrices):
                 second[j] = weighted[own].T @ clusters.differences[own]
         return second
 
-    def from_precisions(self, precisions: np.ndarray) -> tuple[Any, ...]:
+    def from_precisions(self, precisions: np.ndarray) -> tuple[Any, ...] | None:
         pairs = [from_precision(one) for one in precisions]
         if any(pair is None for pair in pairs):
             return None
         covariances, factors = (np.array(values) for values in zip(*pairs, strict=True))
         return covariances, factors
 
-    def factors_of(self, covariances: np.ndarray) -> np.ndarray:
+    def factors_of(self, covariances: np.ndarray) -> np.ndarray | None:
         factors = [factor_of(C) for C in covariances]
         return None if any(factor is None for factor in factors) else np.array(factors)
 
@@ -464,7 +468,9 @@ class Tied(Matrices):
         C, factors = raised_to_limit(S[None], grain[None], units_of(data_variances), reg_covar)
         return C[0], factors[0]
 
-    def expected(self, parameters: Parameters, origin: np.ndarray, reg_covar: float) -> Statistics:
+    def expected(
+        self, parameters: Parameters, origin: np.ndarray, reg_covar: float | None
+    ) -> Statistics:
         weights, means, sigma, _ = parameters
         offsets = means - origin
         sigma = sigma - reg_covar * np.eye(means.shape[1])
@@ -489,11 +495,11 @@ class Tied(Matrices):
         second = (differences * weight[:, None]).T @ differences
         return second * (mass.sum() / weight.sum())
 
-    def from_precisions(self, precisions: np.ndarray) -> tuple[Any, ...]:
+    def from_precisions(self, precisions: np.ndarray) -> tuple[Any, ...] | None:
         pair = from_precision(precisions)
         return None if pair is None else tuple(map(np.ascontiguousarray, pair))
 
-    def factors_of(self, covariances: np.ndarray) -> np.ndarray:
+    def factors_of(self, covariances: np.ndarray) -> np.ndarray | None:
         return factor_of(covariances)
 
     def variances(self, covariances: np.ndarray, k: int, d: int) -> np.ndarray:
@@ -515,7 +521,9 @@ class Variances(CovarianceType):
         second = second + 2 * first * shift + step * shift
         return Statistics(log_likelihood, mass, first + step, second)
 
-    def expected(self, parameters: Parameters, origin: np.ndarray, reg_covar: float) -> Statistics:
+    def expected(
+        self, parameters: Parameters, origin: np.ndarray, reg_covar: float | None
+    ) -> Statistics:
         weights, means, sigma, _ = parameters
         sigma = np.maximum(self.variances(sigma, *means.shape) - reg_covar, 0.0)
         return Statistics(0.0, weights, np.zeros(means.shape), sigma * weights[:, None])
@@ -534,13 +542,13 @@ class Variances(CovarianceType):
                 second[filled] += absent[filled] * scale.variances
         return second
 
-    def made_valid(self, values: np.ndarray) -> np.ndarray:
+    def made_valid(self, values: np.ndarray) -> np.ndarray | None:
         return values if (values > 0).all() else None
 
-    def from_precisions(self, precisions: np.ndarray) -> tuple[Any, ...]:
+    def from_precisions(self, precisions: np.ndarray) -> tuple[Any, ...] | None:
         return 1 / precisions, np.sqrt(precisions)
 
-    def factors_of(self, covariances: np.ndarray) -> np.ndarray:
+    def factors_of(self, covariances: np.ndarray) -> np.ndarray | None:
         return 1 / np.sqrt(covariances)
 
     def precisions(self, factors: np.ndarray) -> np.ndarray:

@@ -173,7 +173,9 @@ def single_row_statistics(
     return cluster_statistics(family, seeds, weight, None, seeds, scale, nowhere)
 
 
-def poorly_explained(density: np.ndarray, weight: np.ndarray, uniform: np.ndarray) -> np.ndarray:
+def poorly_explained(
+    density: np.ndarray, weight: np.ndarray | None, uniform: np.ndarray
+) -> np.ndarray:
     """Return indices of rows drawn from the half of least log-density, by the gap to its top."""
     order = np.argsort(density, kind="stable")
     w = np.ones(len(density)) if weight is None else weight[order]

@@ -47,7 +47,7 @@ def _regular(C, floored, scale, floor):
     return C, factor
 
 
-def factor_of(C: np.ndarray) -> np.ndarray:
+def factor_of(C: np.ndarray) -> np.ndarray | None:
     """Return upper triangular P with P Pᵀ the inverse of C, or None if C is singular."""
     L, failed = lapack.dpotrf(C, lower=1, clean=1)
     if failed:
@@ -65,7 +65,7 @@ def _raised(C, scale, floor):
     return (R + R.T) / 2 * root[:, None] * root
 
 
-def from_precision(precision: np.ndarray) -> tuple[Any, ...]:
+def from_precision(precision: np.ndarray) -> tuple[Any, ...] | None:
     """Return the covariance and factor of a precision; None if it is not positive definite."""
     # Lower Cholesky of the reversed matrix, reversed again, is the upper factor.
     L, failed = lapack.dpotrf(precision[::-1, ::-1], lower=1, clean=1)

@@ -252,7 +252,7 @@ def _rounding(dtype, k, objective, n_logs, n_counts):
     return 16 * single * (k + n_logs) + (64 + math.sqrt(n_counts)) * double * abs(objective)
 
 
-def proportions(values: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
+def proportions(values: np.ndarray, otherwise: Any) -> np.ndarray:
     """Return rows of `values` divided by their sums; those of `otherwise` where a sum is 0."""
     sums = values.sum(axis=1, keepdims=True)
     return np.where(sums > 0, values / np.where(sums > 0, sums, 1), otherwise)

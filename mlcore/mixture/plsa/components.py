@@ -46,7 +46,11 @@ class AspectComponents(Components):
         return self._documents
 
     def start(
-        self, em: Any, start_values: tuple[Any, ...], rng: np.random.Generator, number: int = 0
+        self,
+        em: Any,
+        start_values: tuple[Any, ...],
+        rng: np.random.Generator | None,
+        number: int = 0,
     ) -> AspectTables:
         weights, components, mixtures = start_values
         rows, k = em.rows, self.n_components

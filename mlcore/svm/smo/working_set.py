@@ -60,7 +60,7 @@ class WorkingSet:
         """True if K itself is worked on."""
         return self._shared
 
-    def load(self, chosen: tuple[Any, ...]) -> None:
+    def load(self, chosen: Any) -> None:
         """Make `chosen` (two ascending arrays of variables) the set."""
         # With all variables chosen, K itself is the submatrix.
         m = len(self.index)
