@@ -107,3 +107,32 @@ Search._performSearch = (query, searchTerms, excludedTerms) => {
   if (!pages.best.size) searchTexts(pages, words, excludedTerms, true);
   return [...pages.best.values()].sort(_orderResultsByScoreThenName);
 };
+
+const WORD_SIGN = /[\p{Letter}\p{Number}_]/u;
+
+/* Take the marks of the theme from within words; those of whole words and of their beginnings stay. */
+function unmarkParts(root) {
+  root.querySelectorAll("span.highlighted").forEach((mark) => {
+    const before = mark.previousSibling?.textContent.at(-1);
+    if (before && WORD_SIGN.test(before)) mark.replaceWith(mark.textContent);
+  });
+}
+
+Search.makeSearchSummary = (html, keywords, anchor) => {
+  const text = Search.htmlToText(html, anchor).replace(/\s+/g, " ");
+  if (!text.trim()) return null;
+  const places = [...keywords]
+    .map((word) => text.search(new RegExp(`(?<![\\p{L}\\p{N}_])${_escapeRegExp(word)}`, "iu")))
+    .filter((place) => place >= 0);
+  const begin = Math.max(Math.min(...places, text.length) - 120, 0);
+  const start = places.length ? begin : 0;
+  const summary = document.createElement("p");
+  summary.classList.add("context");
+  const shown = text.slice(start, start + 240).trim();
+  summary.textContent = (start ? "..." : "") + shown + (start + 240 < text.length ? "..." : "");
+  setTimeout(() => unmarkParts(summary.parentElement), 0); // marks are set when this returns
+  return summary;
+};
+
+// Marks on the page that a result leads to are set within a moment of its loading.
+window.addEventListener("load", () => setTimeout(() => unmarkParts(document.body), 100));
