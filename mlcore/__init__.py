@@ -8,6 +8,7 @@ from pathlib import Path as _Path
 
 __all__ = [
     "__version__",
+    "accelerate",
     "bayes",
     "blocks",
     "bounds",
@@ -30,7 +31,11 @@ __all__ = [
     "svm",
 ]
 
-_FUNCTIONS = {"load": "mlcore.estimator.persistence", "save": "mlcore.estimator.persistence"}
+_FUNCTIONS = {
+    "accelerate": "mlcore.acceleration",
+    "load": "mlcore.estimator.persistence",
+    "save": "mlcore.estimator.persistence",
+}
 
 try:
     _importlib.import_module("mlcore._ext.runtime.threads")
@@ -72,6 +77,7 @@ if TYPE_CHECKING:
         row_sums,
         svm,
     )
+    from mlcore.acceleration import accelerate
     from mlcore.estimator.persistence import load, save
 
     __version__: str

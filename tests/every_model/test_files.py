@@ -62,6 +62,8 @@ def all_models(value):
 def public_models():
     found = set()
     for family in pkgutil.iter_modules(mlcore.__path__):
+        if family.name == "accelerate":  # a command
+            continue
         module = importlib.import_module(f"mlcore.{family.name}")
         public = [getattr(module, name) for name in getattr(module, "__all__", ())]
         found |= {cls for cls in public if inspect.isclass(cls) and issubclass(cls, Model)}
