@@ -5,10 +5,12 @@ a module in its place.
 """
 
 import argparse
+import builtins
 import os
 import runpy
 import sys
-from types import TracebackType
+from io import open_code
+from types import ModuleType, TracebackType
 
 from mlcore.acceleration import accelerate
 
@@ -45,9 +47,7 @@ def main(argv: list[str]) -> int:
         if given.is_module:
             runpy.run_module(given.script, run_name="__main__", alter_sys=True)
         else:
-            if not sys.flags.safe_path:
-                sys.path[0] = os.path.dirname(os.path.realpath(given.script))
-            runpy.run_path(os.path.abspath(given.script), run_name="__main__")
+            _run(given.script)
     except Exception as error:
         trace = _of_script(error.__traceback__)
         sys.excepthook(type(error), error.with_traceback(trace), trace)
@@ -55,9 +55,22 @@ def main(argv: list[str]) -> int:
     return 0
 
 
+def _run(script: str) -> None:
+    """Run a file as `python script` does, as the module __main__."""
+    if not sys.flags.safe_path:
+        sys.path[0] = os.path.dirname(os.path.realpath(script))
+    path = os.path.abspath(script)
+    module = ModuleType("__main__")
+    vars(module).update(__file__=path, __builtins__=builtins)
+    sys.modules["__main__"] = module
+    with open_code(path) as file:
+        code = compile(file.read(), path, "exec")
+    exec(code, vars(module))
+
+
 def _of_script(trace: TracebackType | None) -> TracebackType | None:
     """Return the part of a traceback that begins in the script."""
-    outside = (__file__, runpy.run_path.__code__.co_filename)
+    outside = (__file__, runpy.run_module.__code__.co_filename)
     while trace is not None and trace.tb_frame.f_code.co_filename in outside:
         trace = trace.tb_next
     return trace

@@ -27,6 +27,12 @@ from mlcore.runtime.threads import effective_threads
 
 _RANDOM_STARTS = 10  # of scikit-learn's n_init="auto"
 _TIED = 1e-12  # relative
+_SEEN = 1000  # rows, of which the distinct numbers are counted
+_COPIES = 4  # of each number on average, from which data are on a grid
+_NO_GRID = (
+    "data that are not on a grid, as pixels and counts are: their distances are tied, and rounding "
+    "chooses among several results"
+)
 
 
 class KMeans(Replacement, sklearn.cluster.KMeans):
@@ -55,7 +61,7 @@ class KMeans(Replacement, sklearn.cluster.KMeans):
         "copy_x": FREE,
         "algorithm": one_of("lloyd", "elkan", passed=False),
     }
-    conditions = ("as many distinct samples as clusters",)
+    conditions = (_NO_GRID, "as many distinct samples as clusters")
     note = (
         "starts are drawn by scikit-learn's own `kmeans_plusplus`, so the same start leads to the "
         "same local optimum; `n_iter_` may be one less"
@@ -71,6 +77,7 @@ class KMeans(Replacement, sklearn.cluster.KMeans):
         X = self._validated(X)
         if X.shape[0] < self.n_clusters:
             raise Fallback("there are fewer samples than clusters")
+        _refuse_grid(X)
         weights = _check_sample_weight(sample_weight, X, dtype=X.dtype)
         origin = np.zeros(X.shape[1], X.dtype) if sparse.issparse(X) else X.mean(axis=0)
         rows = X if sparse.issparse(X) else X - origin
@@ -118,6 +125,13 @@ class KMeans(Replacement, sklearn.cluster.KMeans):
         return (
             f"objective {trace[-1]:.6g} after {len(trace)} steps, largest rise in a step {rise:.1e}"
         )
+
+
+def _refuse_grid(X: Any) -> None:
+    """Raise Fallback for data of few distinct numbers."""
+    numbers = X[:_SEEN].data if sparse.issparse(X) else X[:_SEEN]
+    if len(np.unique(numbers)) * _COPIES < numbers.size:
+        raise Fallback("the data are on a grid, so that distances are tied")
 
 
 def _is_rows(value: Any) -> bool:
@@ -169,8 +183,8 @@ class AgglomerativeClustering(Replacement, sklearn.cluster.AgglomerativeClusteri
         "compute_distances": TRUTH,
     }
     conditions = (
+        _NO_GRID,
         "no tied heights of merges: where there are ties, several trees are right",
-        "more distinct numbers in the data than samples, since others make ties",
     )
     note = "the same merges, numbered as in scikit-learn"
 
@@ -185,8 +199,7 @@ class AgglomerativeClustering(Replacement, sklearn.cluster.AgglomerativeClusteri
             raise Fallback("n_clusters and distance_threshold do not go together")
         if self.n_clusters is not None and self.n_clusters > n:
             raise Fallback("there are fewer samples than clusters")
-        if len(np.unique(X)) < n:
-            raise Fallback("the data have few distinct numbers, so that distances are tied")
+        _refuse_grid(X)
         passed = self._passed() | {"compute_distances": True}
         model = mlcore.cluster.AgglomerativeClustering(n_clusters=1, **passed).fit(X)
         heights, children = model.distances_, model.children_.astype(np.intp)

@@ -124,7 +124,7 @@ def by_mlcore(
             with warnings.catch_warnings(record=True) as said:
                 warnings.simplefilter("always")
                 model, attributes = self._fitted(X, y, weight)
-            doubts = [w.message for w in said if issubclass(w.category, ConvergenceWarning)]
+            doubts = [w.message for w in said if _is_doubt(w.category)]
             if doubts:
                 raise Fallback(f"mlcore warns: {one_line(doubts[0])}")
         except (Fallback, TypeError, ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
@@ -159,6 +159,11 @@ def forgets_model(original: Callable[..., Any]) -> Callable[..., Any]:
         return answer
 
     return changed
+
+
+def _is_doubt(category: type[Warning]) -> bool:
+    """Return True for warnings by which mlcore says what its result is worth."""
+    return category is UserWarning or issubclass(category, ConvergenceWarning)
 
 
 def _numbers_of(seed: Any) -> np.random.RandomState:

@@ -26,7 +26,7 @@ from mlcore.acceleration.rules import (
 
 _NAMED = one_of("scale", "auto")
 _KERNEL = {
-    "kernel": one_of("linear", "poly", "rbf", "sigmoid", "precomputed"),
+    "kernel": one_of("linear", "poly", "rbf", "precomputed"),
     "degree": COUNT,
     "gamma": Rule(
         "'scale', 'auto' or a number, at least 0",
@@ -53,13 +53,17 @@ _CLASSES = {
 }
 _C = Rule("a number above 0, finite", POSITIVE.allows)
 _SHARE = Rule("a number above 0, at most 1", lambda value: POSITIVE.allows(value) and value <= 1)
-_NOTE = "the same optimum within tol"
+_NOTE = (
+    "the same optimum within tol; on the border, where a decision value is 0 but for rounding, a "
+    "prediction may fall to either side"
+)
 
 
 class _Machine(Replacement):
     """Part of all machines: the way from mlcore's attributes to scikit-learn's."""
 
     sparse_rows = single_precision = True
+    conditions = ("a kernel that is positive semi-definite, so that there is one optimum",)
     note = _NOTE
 
     def _samples(self, X: Any) -> Any:
@@ -232,7 +236,10 @@ class OneClassSVM(_Machine, sklearn.svm.OneClassSVM):
     original = sklearn.svm.OneClassSVM
     peer = "mlcore.svm.OneClassSVM"
     rules = {"nu": _SHARE, **_KERNEL}
-    conditions = ("no sample weights: here they are copies, there they are not",)
+    conditions = (
+        *_Machine.conditions,
+        "no sample weights: here they are copies, there they are not",
+    )
     fit = by_mlcore(sklearn.svm.OneClassSVM.fit)
 
     def _fitted(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, dict[str, Any]]:
