@@ -19,7 +19,7 @@ from mlcore.svm import SVC
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "mlcore"
 SOURCES = sorted(PACKAGE.rglob("*.py"))
-DATA = [*PACKAGE.rglob("*.npz"), *PACKAGE.rglob("LICENSE*"), *PACKAGE.rglob("py.typed")]
+DATA = [*PACKAGE.rglob("*.npz"), *PACKAGE.rglob("py.typed")]
 MODULES = [
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
     for path in SOURCES
