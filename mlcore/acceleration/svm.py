@@ -53,6 +53,8 @@ _CLASSES = {
 }
 _C = Rule("a number above 0, finite", POSITIVE.allows)
 _SHARE = Rule("a number above 0, at most 1", lambda value: POSITIVE.allows(value) and value <= 1)
+# Parameters that scikit-learn's predictions read.
+_READ_LATER = {"kernel", "degree", "coef0", "decision_function_shape", "break_ties"}
 _NOTE = (
     "the same optimum within tol; on the border, where a decision value is 0 but for rounding, a "
     "prediction may fall to either side"
@@ -113,7 +115,7 @@ class _Machine(Replacement):
             "_sparse": sparse.issparse(X),
             "_gamma": gamma,
             "_effective_probability": False,
-            "_settings": {name: getattr(self, name) for name in self.rules},
+            "_read_later": {name: getattr(self, name) for name in _READ_LATER & self.rules.keys()},
         }
 
     def _serving(self) -> Any:
@@ -121,10 +123,12 @@ class _Machine(Replacement):
 
         Some parameters are read by predictions, and may have changed since the fit.
         """
-        model, fitted = vars(self).get("mlcore_model_"), vars(self).get("_settings")
-        if model is None or any(getattr(self, name) is not fitted[name] for name in fitted):
+        model, fitted = vars(self).get("mlcore_model_"), vars(self).get("_read_later")
+        if model is None:
             return None
-        return model
+        now = {name: getattr(self, name) for name in fitted}
+        alike = (type(now[name]) is type(old) and now[name] == old for name, old in fitted.items())
+        return model if all(alike) else None
 
     def _evidence(self) -> str:
         gap = np.max(self.mlcore_model_.duality_gap_)
