@@ -104,11 +104,7 @@ class CovarianceType(ABC):
     # ---- M-step
 
     def maximize(
-        self,
-        statistics: Statistics,
-        before: Parameters,
-        scale: DataScale,
-        reg_covar: float | None,
+        self, statistics: Statistics, before: Parameters, scale: DataScale, reg_covar: float | None
     ) -> tuple[Parameters, np.ndarray]:
         """Return the likeliest parameters, the M-step, and (k,) bool: components that collapsed.
 
@@ -147,18 +143,12 @@ class CovarianceType(ABC):
 
     @abstractmethod
     def floor(
-        self,
-        S: np.ndarray,
-        means: np.ndarray,
-        data_variances: np.ndarray,
-        reg_covar: float | None,
+        self, S: np.ndarray, means: np.ndarray, data_variances: np.ndarray, reg_covar: float | None
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return S raised to the limit of variances and what rounding leaves, and its factors."""
 
     @abstractmethod
-    def expected(
-        self, parameters: Parameters, origin: np.ndarray, reg_covar: float | None
-    ) -> Statistics:
+    def expected(self, parameters: Parameters, origin: Any, reg_covar: float | None) -> Statistics:
         """Return the statistics of mass 1 whose M-step, which adds `reg_covar`, gives these."""
 
     @abstractmethod
@@ -184,11 +174,7 @@ class CovarianceType(ABC):
 
     @abstractmethod
     def n_flat(
-        self,
-        parameters: Parameters,
-        varying: np.ndarray,
-        unit: np.ndarray,
-        reg_covar: float | None,
+        self, parameters: Parameters, varying: np.ndarray, unit: np.ndarray, reg_covar: float | None
     ) -> np.ndarray:
         """Return the number of directions of each component with variances at the limit, (k,).
 
@@ -377,9 +363,7 @@ class Full(Matrices):
     ) -> tuple[Any, ...]:
         return raised_to_limit(S, (EPS * means) ** 2, units_of(data_variances), reg_covar)
 
-    def expected(
-        self, parameters: Parameters, origin: np.ndarray, reg_covar: float | None
-    ) -> Statistics:
+    def expected(self, parameters: Parameters, origin: Any, reg_covar: float | None) -> Statistics:
         weights, means, sigma, _ = parameters
         sigma = sigma - reg_covar * np.eye(means.shape[1])
         return Statistics(0.0, weights, np.zeros(means.shape), sigma * weights[:, None, None])
@@ -468,9 +452,7 @@ class Tied(Matrices):
         C, factors = raised_to_limit(S[None], grain[None], units_of(data_variances), reg_covar)
         return C[0], factors[0]
 
-    def expected(
-        self, parameters: Parameters, origin: np.ndarray, reg_covar: float | None
-    ) -> Statistics:
+    def expected(self, parameters: Parameters, origin: Any, reg_covar: float | None) -> Statistics:
         weights, means, sigma, _ = parameters
         offsets = means - origin
         sigma = sigma - reg_covar * np.eye(means.shape[1])
@@ -521,9 +503,7 @@ class Variances(CovarianceType):
         second = second + 2 * first * shift + step * shift
         return Statistics(log_likelihood, mass, first + step, second)
 
-    def expected(
-        self, parameters: Parameters, origin: np.ndarray, reg_covar: float | None
-    ) -> Statistics:
+    def expected(self, parameters: Parameters, origin: Any, reg_covar: float | None) -> Statistics:
         weights, means, sigma, _ = parameters
         sigma = np.maximum(self.variances(sigma, *means.shape) - reg_covar, 0.0)
         return Statistics(0.0, weights, np.zeros(means.shape), sigma * weights[:, None])
