@@ -130,6 +130,12 @@ def test_the_readme_has_a_row_for_every_family():
             assert hasattr(getattr(mlcore, family), name), f"mlcore.{family} has no {name}"
 
 
+def test_the_readme_gives_the_ratios_of_the_table():
+    page = (ROOT / "docs" / "how_fast_how_sure.md").read_text("utf-8")
+    ratios = [float(row.split("|")[4]) for row in page.split("<!--")[1].splitlines()[3:-1]]
+    assert f"{min(ratios):g} to {max(ratios):.0f} times as fast" in " ".join(README.split())
+
+
 def test_the_readme_fits_a_screen_of_an_index():
     assert len(README.encode()) <= 9000
 
