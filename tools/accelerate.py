@@ -63,7 +63,7 @@ def run(example: Path, accelerated: bool, runs: int = RUNS) -> dict[str, Any]:
     """Run an example in a fresh interpreter: its seconds, results and lines of the log."""
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "result"
-        words = [sys.executable, "-c", CHILD, example, str(accelerated), str(runs), target]
+        words = [sys.executable, "-P", "-c", CHILD, example, str(accelerated), str(runs), target]
         one = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"} | dict(os.environ)
         subprocess.run(words, check=True, env=one)
         return pickle.loads(target.read_bytes())

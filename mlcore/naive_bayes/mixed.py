@@ -68,8 +68,8 @@ class MixedNB(NaiveBayes):
     array([0, 1])
     """
 
-    columns_: dict[Any, Any]
-    parts_: dict[Any, Any]
+    columns_: dict[str, np.ndarray]
+    parts_: dict[str, Any]
     _stored = {"columns_": {"...": "int _ < f"}, "parts_": {"...": "model NaiveBayes"}}
 
     def __init__(

@@ -1,7 +1,7 @@
 """Fitted attributes are declared, and what a fit sets is what was declared."""
 
 from types import UnionType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 import pandas as pd
@@ -40,11 +40,14 @@ def of_type(value, hint):
         return any(of_type(value, part) for part in get_args(hint))
     if get_origin(hint) is dict:
         key, item = get_args(hint)
-        return all(of_type(k, key) and of_type(v, item) for k, v in value.items())
+        known = item is Any or all(of_type(v, item) for v in value.values())
+        return known and all(of_type(k, key) for k in value)
     if get_origin(hint) is list:
         return isinstance(value, list) and all(of_type(v, *get_args(hint)) for v in value)
     if get_origin(hint) is tuple:
         return all(of_type(v, part) for v, part in zip(value, get_args(hint), strict=True))
+    if get_origin(hint) is Literal:
+        return value in get_args(hint)
     if hint is object:  # of another package, perhaps
         return True
     if hint is Any:

@@ -119,7 +119,7 @@ class LinearRegression(OnePass, Regressor, Model):
     origin_: np.ndarray
     _units_: DataUnits  # of features and targets, also of the sums
     _solution_: LinearSolution
-    _sums_: tuple[Any, ...] | None  # a Scatter
+    _sums_: tuple[float, np.ndarray, np.ndarray] | None  # a Scatter
 
     _result = "coef_"
     _Statistics = Scatter
