@@ -90,3 +90,26 @@ class WideSparse:
 
     def time_floor(self, shape):
         self.X @ np.ones(shape[1])
+
+
+class MediumSparse:
+    """Sparse rows of more columns than a Hessian may have. By hand: 100,000 rows of 50,000."""
+
+    params = ([(20_011, 2_003)], [2, 5])
+    param_names = ("shape", "classes")
+
+    def setup(self, shape, classes):
+        rng = np.random.default_rng(0)
+        self.X = sparse.random_array(shape, density=0.01, rng=rng, format="csr")
+        scores = self.X @ rng.normal(size=(shape[1], classes)) * 2
+        self.y = (scores - scores.mean(axis=0) + rng.gumbel(size=scores.shape)).argmax(axis=1)
+        self.model = LogisticRegression(tol=1e-2)
+
+    def time_fit(self, *_):
+        self.model.fit(self.X, self.y)
+
+    def peakmem_fit(self, *_):
+        self.model.fit(self.X, self.y)
+
+    def time_floor(self, shape, classes):
+        self.X @ np.ones((shape[1], classes))

@@ -83,10 +83,10 @@ class LogisticRegression(RowSums, Classifier, Model):
         False for b = 0.
     solver : "auto", "newton", "lbfgs" or "gradient", default="auto"
         "newton" computes the whole Hessian, "lbfgs" approximates it, "gradient" scales the columns
-        alone; "auto" takes Newton's method up to 480 parameters, else L-BFGS, and with ``l1_ratio >
-        0`` proximal Newton steps, as "newton" does. scikit-learn's other names, "newton-cg",
-        "newton-cholesky", "liblinear", "sag" and "saga", are taken for "auto": all solvers have the
-        same result.
+        alone; "auto" takes Newton's method up to 480 parameters, beyond them that by conjugate
+        gradients for sparse data, else L-BFGS, and with ``l1_ratio > 0`` proximal Newton steps, as
+        "newton" does. scikit-learn's other names, "newton-cg", "newton-cholesky", "liblinear",
+        "sag" and "saga", are taken for "auto": all solvers have the same result.
     tol : float > 0, default=1e-4
         Largest component of the gradient of P / (C sum s), in columns centred and scaled to unit
         mean square, and largest Newton decrement per unit of weight, at which the fit ends, once
@@ -121,8 +121,9 @@ class LogisticRegression(RowSums, Classifier, Model):
     gradient_norm_ : float
         What `tol` bounds.
     newton_decrement_ : float
-        ``sqrt(g' H^-1 g)`` of gradient and Hessian of P, for L-BFGS in its metric instead of H;
-        with ``l1_ratio > 0`` the root of the fall that the next step promises.
+        ``sqrt(g' H^-1 g)`` of gradient and Hessian of P, for L-BFGS in its metric instead of H, for
+        conjugate gradients up to the rest that their least Ritz value leaves; with ``l1_ratio > 0``
+        the root of the fall that the next step promises.
     duality_gap_ : float
         P is at most this much above its minimum, rounding included; infinite without penalty.
     n_features_in_ : int
@@ -142,8 +143,12 @@ class LogisticRegression(RowSums, Classifier, Model):
     the metric of the covariance of the features, where d is at most 4000, so that correlated
     features do not slow it down; fits that it does not end in 100 to 150 steps, of classes that
     the features nearly separate, go on by damped Newton steps with conjugate gradients. With more
-    features than samples a dense fit takes place in the span of the samples, whose coordinates
-    keep the penalty as it is. With ``l1_ratio > 0`` and more than 3000 parameters a step changes
+    features than samples, these at most 4000, a dense fit takes place in the span of the samples,
+    whose coordinates keep the penalty as it is. Sparse data of more than 480 parameters and a
+    finite C take Newton steps by conjugate gradients, whose products read the data once for all
+    classes, in the metric of the Hessian's diagonal and of the block of the 256 columns, at most,
+    that a sixteenth of the rows or more have; each ends once its rest is small beside what `tol`
+    allows. With ``l1_ratio > 0`` and more than 3000 parameters a step changes
     those of the columns in use and of others that promise most, and reads all columns once.
 
     The gap is that to residuals which sum to 0, and so are feasible in the dual: ``1/2 |grad_W
@@ -161,6 +166,8 @@ class LogisticRegression(RowSums, Classifier, Model):
     35, 1980.
     J. Friedman, T. Hastie, R. Tibshirani, *Regularization paths for generalized linear models via
     coordinate descent*, Journal of Statistical Software 33, 2010.
+    T. Steihaug, *The conjugate gradient method and trust regions in large scale optimization*, SIAM
+    Journal on Numerical Analysis 20, 1983.
     F. Bach, *Self-concordant analysis for logistic regression*, Electronic Journal of Statistics 4,
     2010.
 

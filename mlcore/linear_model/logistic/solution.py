@@ -2,9 +2,10 @@
 
 import itertools
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from scipy import sparse as sp
 
 from mlcore.estimator.progress import Progress
 from mlcore.linear_model.logistic.elastic_net import ElasticNetObjective
@@ -13,6 +14,7 @@ from mlcore.linear_model.logistic.intercepts import start_of
 from mlcore.linear_model.logistic.logistic_pass import NEWTON
 from mlcore.linear_model.logistic.objective import NewtonSystem, Objective, hessian_of
 from mlcore.linear_model.logistic.sample_span import in_span
+from mlcore.linear_model.logistic.steps.conjugate_newton import conjugate_newton_steps
 from mlcore.linear_model.logistic.steps.damped_newton import damped_steps, is_small
 from mlcore.linear_model.logistic.steps.lbfgs import (
     diagonal_metric,
@@ -30,7 +32,14 @@ _FAR = 1e-3  # squared decrement, of the objective
 _EXCESS = 1e-5  # times tol: relative excess by the decrement at which the fit ends
 _ESTIMATED = 0.1  # of this, where L-BFGS estimates the decrement, sometimes too low
 _LEAST = 1e-10  # such an excess below which `tol` alone ends the fit
+_QUASI = "lbfgs", "gradient"  # routes of such decrements
+_SMALL = 1e-100  # powers of two of columns that products with a Hessian take, as their inverses
 _GAP = 1e-2  # times tol: relative gap at which the fit of an elastic net ends
+
+
+# Ways to the minimum: steps of Newton's method with the whole Hessian, and those in the span of the
+# samples; by conjugate gradients; of L-BFGS in a metric; gradients; proximal Newton steps.
+Route = Literal["newton", "span", "conjugate", "lbfgs", "gradient", "proximal"]
 
 
 class Settings(NamedTuple):
@@ -68,17 +77,20 @@ def solve(
     settings: Settings,
     progress: Progress,
     fitted: Callable[[np.ndarray], dict[str, Any]],
+    route: Route | None = None,
 ) -> Solution:
     """Minimise P, `factor` times the objective, from theta, or from 0 if P is lower there.
 
-    `fitted` returns the fitted attributes that predictions need, of such parameters.
+    `fitted` returns the fitted attributes that predictions need, of such parameters; `route` is
+    that of `route_of`.
     """
     with single_threaded_blas(), np.errstate(under="ignore"):
-        span = None
-        if theta is None and settings.solver == "auto" and not _is_newton(objective, "auto"):
+        span, route = None, route_of(objective, settings.solver, theta is None, route)
+        if route == "span":
             span = in_span(objective)
+            route = route_of(objective if span is None else span.objective, "auto", False)
         point, decrement, trace, converged = _descend(
-            objective, span, factor, theta, settings, progress, fitted
+            objective, span, factor, theta, settings, route, progress, fitted
         )
         point, theta, gap = _end(objective, point, factor, converged)
         converged = converged and is_proven(objective, point, gap, factor)
@@ -103,13 +115,40 @@ def _end(objective, point, factor, converged):
     return point, theta, gap
 
 
-def _descend(objective, span, factor, theta, settings, progress, fitted):
+def route_of(
+    objective: Objective, solver: str, from_start: bool, route: Route | None = None
+) -> Route:
+    """Return the way to the minimum: `route`, if given, else what `solver` asks for.
+
+    "auto" takes the whole Hessian of few parameters, conjugate gradients for sparse rows with a
+    penalty, the span of fewer rows than columns unless it goes on from another fit, else L-BFGS.
+    """
+    rows = objective.rows
+    if route is not None:
+        return route
+    if objective.l1_ratio > 0:
+        return "proximal"
+    if solver == "newton" or (solver == "auto" and (rows.d + 1) * (rows.n_scores + 1) <= NEWTON):
+        return "newton"
+    if solver != "auto":
+        return "gradient" if solver == "gradient" else "lbfgs"
+    if sp.issparse(rows.X):
+        return "conjugate" if _can_be_squared(objective) else "lbfgs"
+    return "span" if from_start and rows.n < rows.d and objective.strength > 0 else "lbfgs"
+
+
+def _can_be_squared(objective):
+    """Return True if all columns have a penalty, and powers of two that products can take."""
+    penalty, scale = objective.penalty[:-1], objective.rows.scale
+    return bool(((penalty > _SMALL) & (scale > _SMALL) & (scale < 1 / _SMALL)).all())
+
+
+def _descend(objective, span, factor, theta, settings, route, progress, fitted):
     """Return the last point, its decrement, the trace, and if the fit has converged."""
     inner = objective if span is None else span.objective
-    exact, tol, trace = _is_newton(inner, settings.solver), settings.tol, []
-    bound, converged = tol, False
-    excess = max(_EXCESS * tol * (1 if exact else _ESTIMATED), _LEAST)
-    for step in _steps(inner, theta, settings):
+    tol, trace, bound, converged = settings.tol, [], settings.tol, False
+    excess = max(_EXCESS * tol * (_ESTIMATED if route in _QUASI else 1), _LEAST)
+    for step in _steps(inner, theta, settings, route, excess):
         point, decrement, _ = step
         norm = inner.gradient_norm(inner.subgradient(point))
         trace.append(point.value)
@@ -141,39 +180,33 @@ def _descend(objective, span, factor, theta, settings, progress, fitted):
     return point, decrement, trace, is_minimum
 
 
-def _steps(objective, theta, settings):
+def _steps(objective, theta, settings, route, excess):
     """Return the steps from theta; from the start of all fits if there is none or that is lower."""
     start, value = start_of(objective)
     if theta is not None:
-        steps = _steps_from(objective, theta, settings)
+        steps = _steps_from(objective, theta, route, excess)
         first = next(steps, None)
         if first is not None and first.point.value <= value:
             return itertools.chain([first], steps)
-    elif (
-        objective.l1_ratio == 0 and settings.max_iter > 0 and _is_newton(objective, settings.solver)
-    ):
+    elif route == "newton" and settings.max_iter > 0:
         start = first_point(objective, start)
-    return _steps_from(objective, start, settings)
+    return _steps_from(objective, start, route, excess)
 
 
-def _steps_from(objective, theta, settings):
+def _steps_from(objective, theta, route, excess):
     if isinstance(objective, ElasticNetObjective):
         return proximal_newton_steps(objective, theta)
-    if not _is_newton(objective, settings.solver):
-        return _quasi_newton(objective, theta, settings.solver)
+    if route == "conjugate":
+        return conjugate_newton_steps(objective, theta, excess)
+    if route != "newton":
+        return _quasi_newton(objective, theta, route)
     require_memory(theta.size, theta.size, 32, what="the Hessian", instead="use solver='lbfgs'")
     return newton_steps(objective, theta)
 
 
-def _is_newton(objective, solver):
+def _quasi_newton(objective, theta, route):
     rows = objective.rows
-    small = (rows.d + 1) * (rows.n_scores + 1) <= NEWTON or objective.l1_ratio > 0
-    return solver == "newton" or (solver == "auto" and small)
-
-
-def _quasi_newton(objective, theta, solver):
-    rows = objective.rows
-    if solver == "gradient":
+    if route == "gradient":
         return lbfgs_steps(objective, theta, diagonal_metric, n_pairs=0)
     steps = lbfgs_steps(objective, theta, metric_of(rows))
     return steps if is_wide(rows) or not is_small(rows) else _then_damped(objective, steps)

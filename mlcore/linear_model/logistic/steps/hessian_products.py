@@ -8,16 +8,20 @@ import numpy as np
 from scipy import sparse as sp
 from scipy.special import expit
 
+from mlcore._ext.linear_model import hessian_products as _ext
 from mlcore.linear_model.logistic.logistic_pass import LogisticRows
 from mlcore.linear_model.logistic.objective import NewtonSystem, Objective, Point
 from mlcore.linear_model.logistic.steps.lbfgs import Metric, metric_of
 from mlcore.numerics.conjugate_gradients import Iterate, Product, conjugate_gradients
 from mlcore.numerics.log_softmax import log_softmax
 from mlcore.numerics.scatter import row_blocks
+from mlcore.runtime.threads import effective_threads, items_per_call
 
 _STEPS = 400
 _NEAR = 1e-2  # share of the squared decrement that need not be known when the steps end
 _VALUES = 1 << 24  # of what intercepts and columns have in common
+_GROUPS = 4  # of sparse rows with sums of their own
+_PER_SUM = 16  # values that are not 0, at least, for each sum of a group
 
 
 def bounds_by_products(
@@ -98,9 +102,59 @@ class Products:
         for block, B in row_blocks(rows.X):
             yield block, B - rows.shift
 
+    def squares(self) -> np.ndarray:
+        """Return the diagonal of the Hessian, (n_scores, d + 1), for sparse rows."""
+        self.count += 1
+        X, scale = self.rows.X, self._scale
+        variance = np.ascontiguousarray(self.variances())
+        out = self._sums_of_groups()
+        for first, last, n_threads in self._calls():
+            _ext.squares(X.data, X.indices, X.indptr, first, last, variance, out, n_threads)
+        return self._added(out, scale**2) + self.penalty
+
+    def variances(self) -> np.ndarray:
+        """Return the second derivatives of the losses of rows in each score, (n, n_scores)."""
+        return self._weight if self.n_scores == 1 else self._weight * self._p * (1 - self._p)
+
+    def _sums_of_groups(self):
+        rows, size = self.rows, (self.rows.d + 1) * self.n_scores
+        groups = min(_GROUPS, max(1, rows.X.nnz * self.n_scores // (_PER_SUM * size)))
+        return np.zeros((groups, rows.d + 1, self.n_scores))
+
+    def _calls(self):
+        """Yield parts of the rows, and threads, for which a call is no longer than Ctrl-C waits."""
+        rows = self.rows
+        work = max(1, rows.X.nnz // rows.n) * 4 * self.n_scores
+        step, n_threads = max(1, items_per_call(work)), effective_threads(rows.n * work)
+        for first in range(0, rows.n, step):
+            yield first, min(rows.n, first + step), n_threads
+
+    def _added(self, sums, scale):
+        """Return the sums over groups, (n_scores, d + 1), in scaled columns."""
+        total = sums[0] if len(sums) == 1 else sums.sum(axis=0)
+        return np.ascontiguousarray(total.T) * scale
+
+    @property
+    def _scale(self):
+        return np.append(self.rows.scale, float(self.rows.intercept))
+
+    def _of_sparse_rows(self, v):
+        X, scale = self.rows.X, self._scale
+        V, out = np.ascontiguousarray((v * scale).T), self._sums_of_groups()
+        scratch = np.empty((len(out), self.n_scores))
+        weight = self._weight[:, 0]
+        for first, last, n_threads in self._calls():
+            _ext.products(
+                X.data, X.indices, X.indptr, first, last, weight, self._p, V, scratch, out,
+                n_threads,
+            )  # fmt: skip
+        return self._added(out, scale) + self.penalty * v
+
     def __call__(self, v: np.ndarray) -> np.ndarray:
         """Return ``H v`` for v (n_scores, d + 1)."""
         self.count += 1
+        if sp.issparse(self.rows.X):
+            return self._of_sparse_rows(v)
         out, scale, constant = self.penalty * v, self.rows.scale, float(self.rows.intercept)
         coef = (v[:, :-1] * scale).T
         for block, B in self.blocks():

@@ -1,0 +1,158 @@
+"""Newton's method by conjugate gradients, for sparse rows of more columns than a Hessian may have.
+
+Steps solve for Newton's direction in the metric of the diagonal of the Hessian, with its block of
+the columns that many rows have, and are no more exact than the rest of the way asks for. T.
+Steihaug, *The conjugate gradient method and trust regions in large scale optimization*, SIAM
+Journal on Numerical Analysis 20, 1983.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import eigvalsh_tridiagonal
+
+from mlcore.linear_model.logistic.logistic_pass import Columns, LogisticRows
+from mlcore.linear_model.logistic.objective import Objective
+from mlcore.linear_model.logistic.steps.hessian_products import Products
+from mlcore.linear_model.logistic.steps.lbfgs import Metric, inverse_of
+from mlcore.linear_model.logistic.steps.newton import Step, search
+
+_STEPS = 400  # of conjugate gradients
+_SHARES = 0.25, 0.1  # of the decrement that the first step leaves, and later ones
+_LEFT = 0.3  # of the excess at which the fit ends, that the last step may leave
+_LEAST = 1e-6  # Ritz value
+_OFTEN = 1 / 16  # share of rows with a value, from which a column is in the block
+_BLOCK = 256  # columns of the block at most
+_ROWS = 4  # of the block, times the number of its columns
+_MANY = 8  # conjugate gradients, after which the block is computed again
+
+
+def conjugate_newton_steps(
+    objective: Objective, theta: np.ndarray, excess: float
+) -> Iterator[Step]:
+    """Yield the points from `theta` on, until no step helps; none where the objective is infinite.
+
+    Points rise by rounding at most. A squared decrement is what conjugate gradients have found, and
+    their residual in the metric, divided by its least Ritz value. `excess` is the relative one at
+    which the fit ends.
+    """
+    point, least, share = objective.at(theta), 1.0, _SHARES[0]
+    if not np.isfinite(point.value):
+        return
+    metric = _Metric(objective)
+    while True:
+        products = Products(objective, point)
+        inverse, g = metric.at(products), products.determined(point.gradient)
+        enough = 2 * excess * point.value
+        # Near the minimum the gradient in the metric shows it.
+        plain = products.determined(inverse(g))
+        squared = float((g * plain).sum()) / least
+        is_near = squared <= enough
+        if is_near:
+            objective.n_passes += products.count
+            products.count = 0
+            yield Step(point, float(np.sqrt(squared)), -plain)
+        found = _direction(products, g, inverse, least, (share, point.value, _LEFT * enough))
+        objective.n_passes += products.count
+        slope = float((g * found.step).sum())
+        if not is_near:
+            squared = max(0.0, -slope) + found.rest
+            yield Step(point, float(np.sqrt(squared)), found.step)
+        following = search(objective, point, found.step, slope)
+        if following is None:
+            return
+        metric.is_old = found.count >= _MANY
+        point, least, share = following, found.least, _SHARES[1]
+
+
+class _Direction(NamedTuple):
+    """Step near ``-H^-1 g``, a bound on the `rest` of the squared decrement if `least` is the least
+    eigenvalue of the Hessian in the metric, and the count of conjugate gradients.
+    """
+
+    step: np.ndarray
+    rest: float
+    least: float
+    count: int
+
+
+def _direction(products, g, inverse, least, ends):
+    """Return the direction, with a share of the decrement left, less near the minimum."""
+    share, value, enough = ends
+    iterates = products.conjugate_gradients(g, inverse)
+    now = next(iterates)
+    first, size, count, squared = now.size, now.size, 0, 0.0
+    diagonal, beside, ratio, length = [], [], 0.0, 1.0
+    for count, now in enumerate(iterates, start=1):
+        # The matrix of Lanczos, whose eigenvalues are the Ritz values.
+        squared += now.length * size
+        diagonal.append(1 / now.length + ratio / length)
+        ratio, length = now.size / size if size > 0 else 0.0, now.length
+        beside.append(np.sqrt(ratio) / length)
+        size = now.size
+        left = min(share**2, squared / (2 * value)) * first
+        if count == _STEPS or not size > max(left, enough):
+            least = _least_eigenvalue(diagonal, beside[:-1])
+            if count == _STEPS or not size > max(left, least * enough):
+                break
+    return _Direction(now.x, size / least, least, count)
+
+
+def _least_eigenvalue(diagonal, beside):
+    diagonal, beside = np.array(diagonal), np.array(beside)
+    values = eigvalsh_tridiagonal(diagonal, beside, select="i", select_range=(0, 0))
+    return min(1.0, max(_LEAST, float(values[0])))
+
+
+class _Metric:
+    """Inverses of the diagonals of Hessians, with the blocks of the columns that many rows have."""
+
+    is_old: bool
+
+    def __init__(self, objective: Objective) -> None:
+        self._objective, rows = objective, objective.rows
+        self.is_old, self._blocks = True, []
+        often = np.bincount(rows.X.indices, minlength=rows.d) >= _OFTEN * rows.n
+        self._columns = np.flatnonzero(often)
+        if len(self._columns) > _BLOCK:
+            squares = objective.mean**2 + objective.deviation**2
+            most = np.argpartition(squares[self._columns] * 1.0, -_BLOCK)[-_BLOCK:]
+            self._columns = np.sort(self._columns[most])
+        if len(self._columns):
+            at = self._columns
+            self._rows = LogisticRows(
+                rows.X[:, at], rows.codes, rows.weight, None, rows.n_scores, rows.intercept,
+                Columns(rows.shift[at], rows.scale[at]),
+            )  # fmt: skip
+            self._share = len(at) / rows.d
+
+    def at(self, products: Products) -> Metric:
+        """Return the product of the inverse with gradients, at the point of these products."""
+        diagonal = products.squares()
+        inverse = np.zeros_like(diagonal)
+        np.divide(1, diagonal, out=inverse, where=diagonal > 0)
+        if not len(self._columns):
+            return lambda g: g * inverse
+        if self.is_old:
+            self._blocks = [self._block(variance) for variance in products.variances().T]
+        at, blocks = np.append(self._columns, len(diagonal.T) - 1), self._blocks
+
+        def product(g):
+            out = g * inverse
+            for k, block in enumerate(blocks):
+                out[k, at] = block(g[k : k + 1, at])[0]
+            return out
+
+        return product
+
+    def _block(self, variance):
+        """Return the inverse of a block, from as many rows as it needs."""
+        rows = self._rows.weighted(np.ascontiguousarray(variance))
+        n_effective = rows.total**2 / max(float((variance**2).sum()), np.finfo(float).tiny)
+        stride = 1
+        while n_effective >= 2 * stride * _ROWS * (rows.d + 1) and stride < 64:
+            stride *= 2
+        M = rows.gram(stride)[1] * (self._rows.total / self._rows.weight_of(stride))
+        self._objective.n_passes += self._share / stride
+        return inverse_of(M, np.append(self._objective.penalty[self._columns], 0.0))

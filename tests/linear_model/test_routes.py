@@ -1,0 +1,127 @@
+"""Ways to the minimum of a logistic regression: each ends at the same one, chosen by shape."""
+
+import numpy as np
+import pytest
+from scipy import sparse as sp
+
+from mlcore._ext.linear_model import hessian_products
+from mlcore.estimator.progress import Progress
+from mlcore.linear_model import LogisticRegression
+from mlcore.linear_model.logistic.logistic_pass import LogisticRows
+from mlcore.linear_model.logistic.objective import Objective, hessian_of
+from mlcore.linear_model.logistic.solution import Settings, route_of, solve
+from mlcore.linear_model.logistic.steps.hessian_products import Products
+
+
+def problem(n, d, k, dtype=np.float64, seed=3):
+    """Return counts, some columns far more frequent than others, and k classes."""
+    rng = np.random.default_rng(seed)
+    X = rng.poisson(2 / (1 + np.arange(d) / 3), (n, d)).astype(dtype)
+    z = X @ rng.normal(size=(d, k)) * 0.4
+    return X, (z - z.mean(axis=0) + rng.gumbel(size=(n, k))).argmax(axis=1), rng
+
+
+def rows_of(X, y, weight=None, offset=None):
+    k = y.max() + 1
+    weight = np.ones(len(y)) if weight is None else weight
+    return LogisticRows(X, y, weight, offset, 1 if k == 2 else k, True)
+
+
+def solution_of(rows, route, C=1.0, tol=1e-8):
+    settings = Settings(C, 0.0, True, "auto", tol, 2000, False)
+    objective, factor = Objective(rows, 1 / C / rows.total), C * rows.total
+    with Progress(False, None, "LogisticRegression") as progress:
+        return solve(objective, factor, None, settings, progress, lambda theta: {}, route), factor
+
+
+@pytest.mark.parametrize("k", [2, 4])
+@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+def test_every_route_ends_at_the_same_minimum(k, C):
+    X, y, rng = problem(90, 40, k)
+    weight = rng.uniform(0.5, 2, len(y))
+    offset = rng.normal(size=(len(y), 1 if k == 2 else k))
+    values = {}
+    for route in ("newton", "conjugate", "lbfgs"):
+        found, factor = solution_of(rows_of(sp.csr_array(X), y, weight, offset), route, C)
+        assert found.converged, route
+        values[route] = factor * found.value, found.duality_gap
+    dense, factor = solution_of(rows_of(X, y, weight, offset), "newton", C)
+    for value, gap in values.values():
+        rounding = len(y) * np.finfo(float).eps * value
+        assert abs(value - factor * dense.value) <= gap + dense.duality_gap + rounding
+
+
+@pytest.mark.parametrize("tol", [1e-2, 1e-4])
+@pytest.mark.parametrize("k", [2, 5])
+def test_conjugate_gradients_end_within_the_excess_that_tol_allows(k, tol):
+    X, y, _ = problem(150, 200, k)
+    rows = rows_of(sp.csr_array(X), y)
+    best, _ = solution_of(rows, "conjugate", tol=1e-10)
+    found, _ = solution_of(rows, "conjugate", tol=tol)
+    assert found.converged
+    assert found.value - best.value <= 2e-5 * tol * best.value
+    assert found.n_iter <= best.n_iter
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_steps_for_wide_dense_rows_in_their_span_agree_with_sparse_ones(k):
+    X, y, _ = problem(60, 600, k)
+    dense, factor = solution_of(rows_of(X, y), "span")
+    sparse, _ = solution_of(rows_of(sp.csr_array(X), y), "conjugate")
+    gaps = dense.duality_gap + sparse.duality_gap
+    rounding = len(y) * np.finfo(float).eps * sparse.value
+    assert factor * (abs(dense.value - sparse.value) - rounding) <= gaps
+
+
+def test_shape_penalty_and_solver_choose_the_route():
+    X, y, _ = problem(60, 600, 2)
+    dense, sparse = Objective(rows_of(X, y), 0.1), Objective(rows_of(sp.csr_array(X), y), 0.1)
+    assert route_of(dense, "auto", True) == "span"
+    assert route_of(dense, "auto", False) == "lbfgs"
+    assert route_of(sparse, "auto", True) == "conjugate"
+    assert route_of(sparse, "lbfgs", True) == "lbfgs"
+    assert route_of(Objective(sparse.rows, 0.0), "auto", True) == "lbfgs"
+    assert route_of(Objective(rows_of(sp.csr_array(X[:, :30]), y), 0.1), "auto", True) == "newton"
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_fits_to_sparse_and_dense_rows_have_the_same_objective(dtype):
+    X, y, _ = problem(80, 600, 3, dtype)
+    dense, sparse = (LogisticRegression(tol=1e-6).fit(rows, y) for rows in (X, sp.csr_array(X)))
+    assert dense.converged_ and sparse.converged_
+    gaps = dense.duality_gap_ + sparse.duality_gap_
+    rounding = len(y) * np.finfo(float).eps * sparse.objective_
+    assert abs(dense.objective_ - sparse.objective_) <= gaps + rounding
+    assert sparse.verify(sp.csr_array(X), y).excess_bound <= 1e-4 * sparse.objective_
+
+
+@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("indices", [np.int32, np.int64])
+def test_products_are_those_with_the_hessian(k, indices):
+    X, y, rng = problem(50, 12, k)
+    A = sp.csr_array(X)
+    A.indices, A.indptr = A.indices.astype(indices), A.indptr.astype(indices)
+    objective = Objective(rows_of(A, y, rng.uniform(0.5, 2, len(y))), 0.01)
+    shape = (1 if k == 2 else k, X.shape[1] + 1)
+    point = objective.at(rng.normal(size=shape) / 4, hessian=True)
+    H, products = hessian_of(point, objective.penalty), Products(objective, point)
+    v = rng.normal(size=shape)
+    np.testing.assert_allclose(products(v).ravel(), H @ v.ravel(), rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(products.squares().ravel(), H.diagonal(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("c", [1, 3])
+def test_any_number_of_threads_gives_the_same_bytes(c):
+    X, _, rng = problem(200, 30, 2)
+    A, weight = sp.csr_array(X), rng.uniform(size=200)
+    p, V = rng.dirichlet(np.ones(c), 200), rng.normal(size=(31, c))
+    results = []
+    for n_threads in (1, 2, 4):
+        out = np.zeros((4, 31, c))
+        scratch = np.empty((4, c))
+        hessian_products.products(
+            A.data, A.indices, A.indptr, 0, 200, weight, p, V, scratch, out, n_threads
+        )
+        hessian_products.squares(A.data, A.indices, A.indptr, 0, 200, p, out, n_threads)
+        results.append(out.tobytes())
+    assert len(set(results)) == 1
