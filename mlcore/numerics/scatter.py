@@ -15,6 +15,7 @@ from mlcore.runtime.threads import effective_threads, items_per_call, pieces
 
 ROWS = 1024  # of a block
 _FIRST = 256  # rows that the origin is near to
+_FEW = 32  # of these, where it need be near only
 _SAMPLE = 64  # of these
 _OPTIONS = {"power": 0, "owner": ""}
 _FAR = 100.0  # squared distance of mean and origin over the variance, beyond which digits are lost
@@ -71,18 +72,37 @@ class Moments(NamedTuple):
     squares: np.ndarray
 
 
-def origin_of(X: Any) -> np.ndarray:
+def origin_of(X: Any, *, zeros: bool = True) -> np.ndarray:
     """Return the origin of the sums, (d,) float64 that `X` can hold: a frequent value, or the mean.
 
     Products of zeros need not be computed. A value that a share p of rows has costs few digits:
     ``(mean - v)² <= (1 - p)/p variance`` (Cauchy, Schwarz), 7 times the variance at the least p,
-    1/8.
+    1/8. Without `zeros` it is the mean of a few rows, unless `X` is CSR.
     """
-    first = _dense(X, slice(0, _FIRST))
+    if sp.issparse(X) and X.shape[1] >= _WIDE:
+        return _sparse_origin(X[:_FIRST])
+    if not zeros and not sp.issparse(X):
+        with np.errstate(all="ignore"):
+            return X[:_FEW].mean(axis=0, dtype=np.float64).astype(X.dtype).astype(np.float64)
+    return _dense_origin(_dense(X, slice(0, _FIRST)), X.shape[1] >= _WIDE)
+
+
+def _sparse_origin(first):
+    """Return the origin by first rows, CSR: 0 but for columns of which few values are zeros."""
+    n, d = first.shape
+    filled = np.bincount(first.indices[first.data != 0], minlength=d)
+    few = np.flatnonzero((n - filled) / n < _OFTEN)
+    origin = np.zeros(d)
+    if len(few):
+        origin[few] = _dense_origin(first[:, few].toarray(), True)
+    return origin
+
+
+def _dense_origin(first, frequent):
     with np.errstate(all="ignore"):
-        origin = first.mean(axis=0, dtype=np.float64).astype(X.dtype)
-        if first.shape[1] >= _WIDE:
-            for value in (first.min(axis=0), np.zeros(1, X.dtype)):
+        origin = first.mean(axis=0, dtype=np.float64).astype(first.dtype)
+        if frequent:
+            for value in (first.min(axis=0), np.zeros(1, first.dtype)):
                 origin = np.where(np.mean(first == value, axis=0) >= _OFTEN, value, origin)
     return origin.astype(np.float64)
 

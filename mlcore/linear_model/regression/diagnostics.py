@@ -3,11 +3,13 @@
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse as sp
 
 from mlcore.checks.penalties import by_penalty
 from mlcore.estimator.printed import fields_as_table
 from mlcore.linear_model.regression.least_squares import Units
 from mlcore.linear_model.regression.rows import Rows
+from mlcore.linear_model.regression.samples import Samples, samples_of
 from mlcore.runtime.threads import single_threaded_blas
 
 _SAME = 1e-7  # relative gradient above which rows are not those of the fit
@@ -71,15 +73,45 @@ def leave_one_out(model: Any, rows: Rows, weight: np.ndarray | None) -> np.ndarr
     offset = np.ldexp(solution.target_mean - data_units.target_origin, -data_units.target_power)
     _require_optimum(model, rows, s, coef, offset)
 
+    penalties = by_penalty(np.ldexp(solution.alpha, -power))
+    errors = None
+    if isinstance(solution.system, Samples) and n <= len(coef):
+        errors = _errors_in_span(rows._replace(weight=s), penalties, solution.intercept)
+    if errors is None:
+        errors = _errors_by_leverages(solution, rows, s, coef, offset, penalties)
+    if weight is not None:
+        of_all = np.full((len(weight), coef.shape[1]), np.nan)
+        of_all[weight > 0] = errors
+        errors = of_all
+    return np.ldexp(errors, data_units.target_power)
+
+
+def _errors_in_span(rows, penalties, intercept):
+    """Return the errors (n, k) from n x n matrices; None where these lose digits."""
+    samples, errors = samples_of(rows, intercept), np.empty_like(rows.Y)
+    if samples is None:
+        return None
+    with single_threaded_blas():
+        for alpha, targets in penalties:
+            own = samples.system.of_targets(targets).left_out(alpha, intercept)
+            if own is None:
+                return None
+            errors[:, targets] = own
+    return errors
+
+
+def _errors_by_leverages(solution, rows, s, coef, offset, penalties):
+    """Return the errors (n, k) from leverages, weights s (n,)."""
+    data_units, total = rows.data_units, s.sum()
     # For each penalty its targets, and roots in units of the data and in one unit.
     roots = []
-    for alpha, targets in by_penalty(np.ldexp(solution.alpha, -power)):
+    for alpha, targets in penalties:
         units = Units(data_units.power, alpha)
-        root = solution.system.of_targets(targets).solve(units).root
+        root = solution.system.of_targets(targets).solve(units).root()
         roots.append((targets, root, np.ldexp(root, -units.shift[:, None])))
 
     # An error is the residual over 1 - h, h the leverage.
-    shift, errors = Units(data_units.power, 0.0).shift[:, None], np.empty((n, coef.shape[1]))
+    shift, errors = Units(data_units.power, 0.0).shift[:, None], np.empty_like(rows.Y)
     with single_threaded_blas():
         for block, Z in rows.blocks(solution.center):
             r = rows.Y[block] - offset - Z @ coef
@@ -87,7 +119,7 @@ def leave_one_out(model: Any, rows: Rows, weight: np.ndarray | None) -> np.ndarr
                 projected = Z @ root
                 h = s[block] * np.einsum("ij,ij->i", projected, projected)
                 if solution.intercept:
-                    h += s[block] / np.ldexp(total, -power)
+                    h += s[block] / total
                 lone = 1 - h < _DEPENDENT
                 own = r[:, targets] / np.where(lone, 1.0, 1 - h)[:, None]
                 if lone.any():  # "shortest" is meant in one unit of all features
@@ -96,11 +128,7 @@ def leave_one_out(model: Any, rows: Rows, weight: np.ndarray | None) -> np.ndarr
                     alone = projected[lone] @ right
                     own[lone] = alone / (s[block][lone] * squares)[:, None]
                 errors[block, targets] = own
-    if weight is not None:
-        of_all = np.full((len(weight), coef.shape[1]), np.nan)
-        of_all[weight > 0] = errors
-        errors = of_all
-    return np.ldexp(errors, data_units.target_power)
+    return errors
 
 
 def _require_optimum(model, rows, s, coef, offset):
@@ -112,7 +140,13 @@ def _require_optimum(model, rows, s, coef, offset):
     alphas = np.ldexp(solution.alpha, -solution.weight_power)
     gradient = -np.ldexp(alphas, -2 * data_units.power[:, None]) * coef
     sums, size, target = np.zeros(coef.shape[1]), np.zeros(len(coef)), np.zeros(coef.shape[1])
-    for block, Z in rows.blocks(solution.center):
+    sparse = sp.issparse(rows.X)
+    if sparse:
+        weighted = rows._replace(weight=s)
+        _, sums, products = weighted.residuals(coef, solution.center, offset)
+        gradient += products
+        size, target = weighted.sparse_squares(solution.center), s @ (rows.Y - offset) ** 2
+    for block, Z in () if sparse else rows.blocks(solution.center):
         y, weight = rows.Y[block] - offset, s[block]
         left = weight[:, None] * (y - Z @ coef)
         gradient += Z.T @ left
@@ -140,14 +174,14 @@ def path(model: Any, alphas: np.ndarray) -> LinearPath:
     total = np.ldexp(model.total_weight_, -weight_power)
     coefs, dimensions, gcv = [], [], []
     with single_threaded_blas():
-        values, V, projected = solution.system.spectrum(units)
+        values, projected, combined = solution.system.spectrum(units)
         residual, squares_of_targets = solution.squares
         left = squares_of_targets - np.square(projected / np.sqrt(values)[:, None]).sum(axis=0)
         left = np.maximum(left, np.where(solution.alpha == 0, residual, 0.0))
         for alpha in alphas:
             penalty = units._replace(alpha=float(np.ldexp(alpha, -weight_power))).common_alpha
             shrunk = values + penalty
-            coefs.append(V @ (projected / shrunk[:, None]))
+            coefs.append(combined(projected / shrunk[:, None]))
             share = (penalty / shrunk)[:, None] / np.sqrt(values)[:, None]
             squares = left + np.square(share * projected).sum(axis=0)
             dimension = float((values / shrunk).sum()) + float(solution.intercept)

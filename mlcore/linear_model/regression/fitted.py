@@ -14,6 +14,7 @@ from mlcore.linear_model.regression.least_squares import (
     Units,
 )
 from mlcore.linear_model.regression.rows import DataUnits, Rows
+from mlcore.linear_model.regression.samples import SampleRows, Samples, solved_by_samples
 from mlcore.numerics.scatter import Scatter
 
 _WELL = {8: 1e-6, 4: 1e-3}  # by bytes of a number: rcond of sums from which a factor is taken
@@ -25,14 +26,13 @@ class Fit(NamedTuple):
     """Coefficients (d, k) in the `DataUnits` of a model, and the evidence of their optimality.
 
     `offset` is the value at `center` (d,). Sums of squares, `gap` and `objective` are weighted,
-    (k,). `by_rows`: of a triangle of the rows; `from_sums`: only sums were there, columns nearly
-    depend.
+    (k,). `rank` is -1 if it is unknown. `from_sums`: only sums were there, columns nearly depend.
     """
 
     coef: np.ndarray
     center: np.ndarray
     offset: np.ndarray
-    system: NormalEquations | Triangle
+    system: NormalEquations | Triangle | Samples
     rank: int
     rcond: float
     total: float
@@ -41,7 +41,7 @@ class Fit(NamedTuple):
     gradient_norm: float
     gap: np.ndarray
     objective: np.ndarray
-    by_rows: bool
+    solver: str
     from_sums: bool
 
 
@@ -55,7 +55,7 @@ class LinearSolution(NamedTuple):
 
     center: np.ndarray
     target_mean: np.ndarray
-    system: NormalEquations | Triangle
+    system: NormalEquations | Triangle | Samples
     squares: np.ndarray
     weight_power: int
     alpha: np.ndarray
@@ -63,7 +63,7 @@ class LinearSolution(NamedTuple):
     _stored = {
         "center": "float64 f",
         "target_mean": "float64 q",
-        "system": ("|", NormalEquations, Triangle),
+        "system": ("|", NormalEquations, Triangle, Samples),
         "squares": "float64 2 q",
         "weight_power": "int",
         "alpha": "float64 q",
@@ -144,7 +144,7 @@ def solved(
     solution, offset, total = problem.solution, problem.offset, problem.total
     size, target_squares = np.sqrt(problem.squares[:d]), problem.squares[d:]
 
-    coef, roots = _by_penalty(problem, units, alphas)
+    coef, corrections = _by_penalty(problem, units, alphas)
     with np.errstate(over="ignore"):
         ridge = np.ldexp(alphas, -2 * power[:, None])
 
@@ -166,8 +166,8 @@ def solved(
                 squares -= sums_left * shift
             gradient -= ridge * coef
             if step == 0:
-                for targets, root in roots:
-                    coef[:, targets] += root @ (root.T @ gradient[:, targets])
+                for targets, correction in corrections:
+                    coef[:, targets] += correction(gradient[:, targets])
     squares = np.maximum(squares, 0.0)
 
     # Evidence.
@@ -177,7 +177,35 @@ def solved(
         coef, problem.center, offset, problem.system, solution.rank, solution.rcond, total, squares,
         target_squares, _relative(gradient, size, target_squares),
         _gap(np.abs(gradient) + noise, ridge, alphas),
-        squares + np.einsum("ij,ij->j", ridge * coef, coef), by_rows, problem.from_sums,
+        squares + np.einsum("ij,ij->j", ridge * coef, coef), "qr" if by_rows else "cholesky",
+        problem.from_sums,
+    )  # fmt: skip
+
+
+def solved_in_span(
+    rows: SampleRows, alphas: np.ndarray, intercept: bool, dtype: np.dtype
+) -> Fit | None:
+    """Fit by the products of samples, or by conjugate gradients; None if these have few digits."""
+    found = solved_by_samples(rows.system, rows.squares, alphas, intercept)
+    if found is None:
+        return None
+    system, coef, r = rows.system, found.coef, found.residual
+    (n, d), u = system.X.shape, system.u
+    total, offset = rows.total, rows.offset
+    if intercept:
+        shift = u @ r / total
+        offset, r = offset + shift, r - u[:, None] * shift
+    ridge = np.broadcast_to(alphas, coef.shape)
+    gradient = system.transposed_times(r) - ridge * coef
+    squares, target_squares = (np.einsum("ij,ij->j", A, A) for A in (r, system.c))
+    size = np.sqrt(rows.squares)
+    far = np.sqrt(rows.squares + total * system.center**2)  # of products that are not of F itself
+    noise = _rounding(far, target_squares, coef, ridge, max(n, d), EPS, dtype)
+    return Fit(
+        coef, rows.center, offset, system, found.rank, found.rcond, total, squares,
+        target_squares, _relative(gradient, size, target_squares),
+        _gap(np.abs(gradient) + noise, ridge, alphas),
+        squares + np.einsum("ij,ij->j", ridge * coef, coef), found.solver, False,
     )  # fmt: skip
 
 
@@ -223,7 +251,7 @@ def _of_rows(rows, units, fit_intercept, eps, of_sums):
     if rough is not None and units.alpha > 0:
         rough = of_sums.system.solve(units._replace(alpha=0.0))
     usable = rough is not None and rough.rcond > _ROUGH * eps
-    R, mean = rows.triangle(center, fit_intercept, rough.root if usable else None)
+    R, mean = rows.triangle(center, fit_intercept, rough.root() if usable else None)
     system = Triangle(np.ascontiguousarray(R[:, :d]), R[:, d:].copy(), rows.X.shape[0], eps)
     squares = np.einsum("ij,ij->j", R, R)
     return _Problem(
@@ -232,15 +260,15 @@ def _of_rows(rows, units, fit_intercept, eps, of_sums):
 
 
 def _by_penalty(problem, units, alphas):
-    """Return the coefficients (d, k), and pairs of the targets of a penalty and their root."""
-    coef, roots = problem.solution.coef, []
+    """Return the coefficients (d, k), and pairs of the targets of a penalty and corrections."""
+    coef, corrections = problem.solution.coef, []
     for alpha, targets in by_penalty(alphas):
         own = problem.solution
         if alpha > units.alpha:
             own = problem.system.of_targets(targets).solve(units._replace(alpha=alpha))
             coef[:, targets] = own.coef
-        roots.append((targets, own.root))
-    return coef, roots
+        corrections.append((targets, own.correction))
+    return coef, corrections
 
 
 def _relative(gradient, size, target_squares):

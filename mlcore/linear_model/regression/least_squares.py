@@ -1,6 +1,7 @@
 """Linear systems of least squares, with a ridge or of minimum norm where columns are dependent."""
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, Self
 
 import numpy as np
 from scipy import linalg
@@ -10,6 +11,7 @@ from mlcore.checks.stored import stored
 from mlcore.numerics.eigen.lapack import eigenpairs, stoppable
 
 EPS = float(np.finfo(np.float64).eps)
+SURE = 20.0  # times the share of the ridge: a least eigenvalue that shows full rank without it
 _PIVOT = 8 * float(
     np.finfo(np.float32).eps
 )  # what rounding to float32 leaves of a dependent column
@@ -44,14 +46,70 @@ class Units(NamedTuple):
 class Solution(NamedTuple):
     """Coefficients (d, k) that minimise ``|c - F w|² + ridge w²``, of the least norm among such.
 
-    ``root root'`` (d, r) is the pseudo-inverse of F'F + ridge, or its part that acts on rows of F.
-    `rank` is that of F, `rcond` the reciprocal condition of F in columns of norm 1.
+    ``R R'``, R (d, r) what `root` computes, is the pseudo-inverse of F'F + ridge, or its part that
+    acts on rows of F; `correction` multiplies it by (d, k). `rank` is that of F, `rcond` the
+    reciprocal condition of F in columns of norm 1.
     """
 
     coef: np.ndarray
-    root: np.ndarray
+    root: Callable[[], np.ndarray]
+    correction: Callable[[np.ndarray], np.ndarray]
     rank: int
     rcond: float
+
+    @classmethod
+    def by_root(cls, projected: np.ndarray, root: np.ndarray, rank: int, rcond: float) -> Self:
+        """Return the solution of this root, with coefficients ``root projected``."""
+        return cls(root @ projected, lambda: root, lambda G: root @ (root.T @ G), rank, rcond)
+
+
+class Spectrum(NamedTuple):
+    """Eigenvalues (r,) of F'F, ``V'F'c`` (r, k) for its vectors V, and their combinations.
+
+    `combined` returns ``V B`` (d, k) for B (r, k).
+    """
+
+    values: np.ndarray
+    projected: np.ndarray
+    combined: Callable[[np.ndarray], np.ndarray]
+
+
+class UnitFactor(NamedTuple):
+    """Factor U'U of a matrix A over `size` (d,) by rows and columns, whose diagonal is 1.
+
+    `norm` and `rcond` are its 1-norm and reciprocal condition.
+    """
+
+    U: np.ndarray
+    size: np.ndarray
+    norm: float
+    rcond: float
+
+    @classmethod
+    def of(cls, A: np.ndarray) -> Self | None:
+        """Factor A (d, d), C order, which is overwritten; None if it is not positive definite."""
+        squares = A.diagonal()
+        if not (squares > 0).all():
+            return None
+        size = np.sqrt(squares)
+        A /= size
+        A /= size[:, None]
+        A.flat[:: len(A) + 1] = 1.0
+        norm = float(lapack.dlange("1", A.T))
+        U, info = stoppable(lambda: lapack.dpotrf(A.T, lower=0, clean=0, overwrite_a=1))
+        if info:
+            return None
+        return cls(U, size, norm, float(lapack.dpocon(U, norm, uplo="U")[0]))
+
+    def solve(self, B: np.ndarray) -> np.ndarray:
+        """Return A^-1 B for B (d, k)."""
+        size = self.size[:, None]
+        return lapack.dpotrs(self.U, B / size, lower=0, overwrite_b=1)[0] / size
+
+    def root(self) -> np.ndarray:
+        """Return R (d, d) with ``R R' = A^-1``."""
+        inverse = np.triu(stoppable(lambda: lapack.dtrtri(self.U)[0]))
+        return inverse / self.size[:, None]
 
 
 @stored(version=1)
@@ -73,27 +131,32 @@ class NormalEquations(NamedTuple):
 
     def solve(self, units: Units) -> Solution | None:
         """Return the solution by Cholesky's factor, None if there is none."""
-        squares = self.A.diagonal() + units.ridge
+        ridge, d = units.ridge, len(self.A)
+        squares = self.A.diagonal() + ridge
         kept = np.flatnonzero(squares > 0)
-        size = np.sqrt(squares[kept])
-        whole = len(kept) == len(squares)
-        A = self.A / size if whole else self.A[np.ix_(kept, kept)] / size
-        A /= size[:, None]
-        A[np.diag_indices_from(A)] = 1.0
-        root, d = np.zeros((len(squares), len(kept))), len(kept)
-        if not d:
-            return Solution(root @ np.zeros((0, self.C.shape[1])), root, 0, 1.0)
-        norm = np.abs(A).sum(axis=0).max()
-        L, info = stoppable(lambda: lapack.dpotrf(A.T, lower=0, clean=1))
-        if info:
+        if not len(kept):
+            return Solution.by_root(np.zeros((0, self.C.shape[1])), np.zeros((d, 0)), 0, 1.0)
+        A = self.A.copy() if len(kept) == d else self.A[np.ix_(kept, kept)]
+        A.flat[:: len(A) + 1] = squares[kept]
+        factor = UnitFactor.of(A)
+        if factor is None:
             return None
-        rcond = float(lapack.dpocon(L, norm, uplo="U")[0])
-        inverse, _ = stoppable(lambda: lapack.dtrtri(L))
-        root[kept] = inverse / size[:, None]
-        rank = d
-        if units.alpha > 0:
+
+        def in_all(part):
+            whole = np.zeros((d, part.shape[1]))
+            whole[kept] = part
+            return whole
+
+        def correction(G):
+            return in_all(factor.solve(G[kept]))
+
+        rank = len(kept)
+        # Without the ridge the least eigenvalue may be less by as much as the ridge.
+        if not factor.rcond * factor.norm > SURE * (ridge[kept] / squares[kept]).max():
             rank = self._rank(kept)
-        return Solution(root @ (root.T @ self.C), root, rank, rcond)
+        return Solution(
+            correction(self.C), lambda: in_all(factor.root()), correction, rank, factor.rcond
+        )
 
     def _rank(self, kept):
         """Return the rank of A, as far as sums of squares tell it."""
@@ -123,13 +186,14 @@ class NormalEquations(NamedTuple):
             c = linalg.solve_triangular(U[:, :rank], own, trans="T")
         return Triangle(F, c, 1000, self.eps)
 
-    def spectrum(self, units: Units) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return eigenvalues (r,) and eigenvectors V (d, r) of A in one unit, and V'C (r, k)."""
+    def spectrum(self, units: Units) -> Spectrum:
+        """Return that of A in one unit."""
         shift = units.shift
         A = np.ldexp(self.A, shift[:, None] + shift)
         values, V = eigenpairs(A, overwrite=True)
         known = values > max(1000, len(A)) * self.eps * values.max(initial=0.0)
-        return values[known], V[:, known], V[:, known].T @ np.ldexp(self.C, shift[:, None])
+        V = V[:, known]
+        return Spectrum(values[known], V.T @ np.ldexp(self.C, shift[:, None]), lambda B: V @ B)
 
 
 @stored(version=1)
@@ -165,7 +229,7 @@ class Triangle(NamedTuple):
         F = self.F[:, kept] / norms[kept]
         d, k = self.F.shape[1], self.c.shape[1]
         if not F.size:
-            return Solution(np.zeros((d, k)), np.zeros((d, 0)), 0, 1.0)
+            return Solution.by_root(np.zeros((0, k)), np.zeros((d, 0)), 0, 1.0)
         projected, R, pivots = stoppable(
             lambda: linalg.qr_multiply(F, self.c.T, mode="right", pivoting=True)
         )
@@ -187,7 +251,7 @@ class Triangle(NamedTuple):
             columns = np.ldexp(R * norms[pivots], shift)
             Q, T = stoppable(lambda: linalg.qr(columns.T, mode="economic"))
             root[pivots] = np.ldexp(Q @ _inverse(T).T, shift[:, None])
-        return Solution(root @ projected, root, rank, _rcond(triangle, inverse))
+        return Solution.by_root(projected, root, rank, _rcond(triangle, inverse))
 
     def _with_ridge(self, units, rank):
         shift, alpha = units.shift, units.common_alpha
@@ -201,15 +265,15 @@ class Triangle(NamedTuple):
         projected, R = stoppable(lambda: linalg.qr_multiply(stacked, right.T, mode="right"))
         inverse = _inverse(R)
         root = np.ldexp(inverse if Q is None else Q @ inverse, shift[:, None])
-        return Solution(root @ projected.T, root, rank, _rcond(R, inverse))
+        return Solution.by_root(projected.T, root, rank, _rcond(R, inverse))
 
-    def spectrum(self, units: Units) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def spectrum(self, units: Units) -> Spectrum:
         """Return what `NormalEquations.spectrum` does."""
         G = np.ldexp(self.F, units.shift)
         U, s, Vt = stoppable(lambda: linalg.svd(G, full_matrices=False))
         known = s > max(self.n_rows, G.shape[1]) * EPS * s.max(initial=0.0)
-        s = s[known]
-        return s * s, Vt[known].T, s[:, None] * (U[:, known].T @ self.c)
+        s, V = s[known], Vt[known].T
+        return Spectrum(s * s, s[:, None] * (U[:, known].T @ self.c), lambda B: V @ B)
 
 
 def _inverse(R):

@@ -165,7 +165,7 @@ def _root_of_inverse(solution, data_units, total, rank):
 
     And True for each parameter that the data do not determine.
     """
-    root = solution.system.solve(Units(data_units.power, 0.0)).root
+    root = solution.system.solve(Units(data_units.power, 0.0)).root()
     root = np.ldexp(root, -data_units.power[:, None]) * 2.0 ** (-solution.weight_power / 2)
     center, intercept = (
         data_units.origin + np.ldexp(solution.center, data_units.power),

@@ -18,10 +18,12 @@ from mlcore.linear_model.regression.fitted import (
     LinearSolution,
     in_units_of_the_data,
     solved,
+    solved_in_span,
 )
 from mlcore.linear_model.regression.least_squares import EPS
 from mlcore.linear_model.regression.linear_inference import LinearInference, linear_inference
 from mlcore.linear_model.regression.rows import DataUnits, Rows
+from mlcore.linear_model.regression.samples import samples_of, suits_samples
 from mlcore.numerics.scatter import (
     Scatter,
     in_larger_units,
@@ -61,8 +63,9 @@ class LinearRegression(OnePass, Regressor, Model):
     ----------
     coef_ : (n_features,) or (n_targets, n_features), in the type of the training data
     intercept_ : float or (n_targets,) float64
-    rank_ : int
-        That of the features, less their mean if there is an intercept.
+    rank_ : int or None
+        That of the features, less their mean if there is an intercept; None with "cg", which does
+        not tell it.
     objective_ : float or (n_targets,) float64
         The minimum.
     gradient_norm_ : float
@@ -72,11 +75,15 @@ class LinearRegression(OnePass, Regressor, Model):
         At alpha > 0 an upper bound of the objective less its minimum, ``|X's r - alpha w|² /
         alpha`` with an allowance for rounding; infinite at 0.
     rcond_ : float
-        Reciprocal condition of the problem in features of unit length, at the least alpha.
+        Reciprocal condition of the problem in features of unit length, at the least alpha; with
+        "dual" and "cg" that of the matrix they solve, scaled to a diagonal of 1, an estimate.
     total_weight_ : float
         Sum of the weights.
     solver_ : str
-        "cholesky" of the normal equations, or "qr" of the rows where these lose digits.
+        "cholesky" of the normal equations; "dual", that of the products of samples, with no more
+        samples than features; "cg", conjugate gradients on sparse samples, with alpha > 0, at least
+        300 samples and 1000 features, or more than 300 samples and no fewer features; or "qr" of
+        the rows where all these lose digits.
     origin_ : (n_features,)
         A point near the samples, in their type; zeros without an intercept.
     n_features_in_ : int
@@ -90,14 +97,18 @@ class LinearRegression(OnePass, Regressor, Model):
 
     Notes
     -----
-    O(n d²) time for n samples of d features, data + O(d²) memory; with more features than samples
-    O(n² d) time and O(n d) memory. A model is a `RowSums`: its fit may be computed from blocks of
-    rows, or by `partial_fit`. A weight of 2 is a copy of a sample.
+    O(n d²) time for n samples of d features, data + O(d²) memory; with no more samples than
+    features O(n² d) time and O(n d + n²) memory, of which the model keeps n d numbers, or the
+    sparse rows. "cg" takes O(z) time a step for z values that are not 0, the root of the condition
+    times 15 steps at most, and O(z) memory. A model is a `RowSums`: its fit may be computed from
+    blocks of rows, or by `partial_fit`. A weight of 2 is a copy of a sample.
 
     References
     ----------
     Å. Björck, *Numerical Methods for Least Squares Problems*, SIAM 1996.
     A. Hoerl, R. Kennard, *Ridge regression*, Technometrics 12, 1970.
+    C. Saunders, A. Gammerman, V. Vovk, *Ridge regression learning algorithm in dual variables*,
+    ICML 1998.
 
     Examples
     --------
@@ -109,7 +120,7 @@ class LinearRegression(OnePass, Regressor, Model):
 
     coef_: np.ndarray
     intercept_: float | np.ndarray
-    rank_: int
+    rank_: int | None
     objective_: float | np.ndarray
     gradient_norm_: float
     duality_gap_: float | np.ndarray
@@ -127,7 +138,7 @@ class LinearRegression(OnePass, Regressor, Model):
     _stored = {
         "coef_": "float f | float q f",
         "intercept_": "float | float64 q",
-        "rank_": "count",
+        "rank_": "count | none",
         "objective_": "float | float64 q",
         "gradient_norm_": "float | float64 q",
         "duality_gap_": "float | float64 q",
@@ -187,22 +198,30 @@ class LinearRegression(OnePass, Regressor, Model):
         checked, Y, weight, several = self._checked_rows(X, y, sample_weight, reset=True)
         weight, power = scaled_weights(weight)
         alphas = np.ldexp(as_target_penalties(settings.alpha, Y.shape[1], owner), -power)
-        data_units = DataUnits.of(checked, Y, settings.fit_intercept, several)
-        rows, sums = Rows.of(checked, Y, weight, data_units), None
-        if checked.shape[0] > checked.shape[1]:
+        wide = checked.shape[0] <= checked.shape[1]
+        data_units = DataUnits.of(checked, Y, settings.fit_intercept, several, zeros=not wide)
+        rows, sums, fit = Rows.of(checked, Y, weight, data_units), None, None
+        if suits_samples(checked, alphas.min()):
+            samples = samples_of(rows, settings.fit_intercept)
+            if samples is not None:
+                with single_threaded_blas():
+                    fit = solved_in_span(samples, alphas, settings.fit_intercept, checked.dtype)
+        if fit is None and not wide:
             sums = rows.sums(owner)
             outside = rows.out_of_range(sums, settings.fit_intercept)
             if outside.any():
                 data_units = data_units.with_powers(checked, alphas.max(), outside)
                 rows = rows._replace(data_units=data_units)
                 sums = rows.sums(owner)
-        else:
+        elif fit is None:
             if not sp.issparse(checked):
                 require_finite(checked, "X", owner)
             data_units = data_units.with_powers(checked, alphas.max())
             rows = rows._replace(data_units=data_units)
         origin = data_units.origin.astype(checked.dtype)
-        attributes = self._solve(rows, sums, data_units, alphas, settings, checked.dtype, power)
+        if fit is None:
+            fit = self._solved(rows, sums, data_units, alphas, settings, checked.dtype)
+        attributes = self._attributes(fit, rows, data_units, alphas, settings, checked.dtype, power)
         self._set_fitted(X, origin_=origin, _units_=data_units, **attributes)
         return self
 
@@ -219,8 +238,8 @@ class LinearRegression(OnePass, Regressor, Model):
         checked = self._check_X(X, reset=reset, like=like, check_finite=check_finite)
         return self._weighted_targets(checked, y, sample_weight)
 
-    def _solve(self, rows, sums, data_units, alphas, settings, dtype, weight_power=0):
-        """Return the fitted attributes; penalties and weights are in units of 2^weight_power."""
+    def _solved(self, rows, sums, data_units, alphas, settings, dtype):
+        """Return the fit from the sums or the rows; warn if sums were not enough."""
         with single_threaded_blas():
             fit = solved(rows, sums, data_units.power, alphas, settings.fit_intercept, dtype)
         owner = type(self).__name__
@@ -231,8 +250,14 @@ class LinearRegression(OnePass, Regressor, Model):
                 f"(rcond {fit.rcond:.0e}), which sums of squares show to half the digits "
                 "only: fit to all rows at once.",
             )
+        return fit
 
-        # Back to the units of the data.
+    def _attributes(self, fit, rows, data_units, alphas, settings, dtype, weight_power=0):
+        """Return the fitted attributes, in the units of the data.
+
+        Penalties and weights are in units of 2^weight_power.
+        """
+        owner = type(self).__name__
         coef, intercept, mean = in_units_of_the_data(fit, data_units, dtype, owner)
         gap = np.ldexp(fit.gap, 2 * data_units.target_power + weight_power)
         if settings.fit_intercept:  # rounding of the intercept, and of the mean of the targets
@@ -251,10 +276,10 @@ class LinearRegression(OnePass, Regressor, Model):
             "intercept_": intercept if several else float(intercept[0]),
             "objective_": objective if several else float(objective[0]),
             "duality_gap_": gap if several else float(gap[0]),
-            "rank_": fit.rank,
+            "rank_": None if fit.rank < 0 else fit.rank,
             "gradient_norm_": fit.gradient_norm,
             "rcond_": fit.rcond,
-            "solver_": "qr" if fit.by_rows else "cholesky",
+            "solver_": fit.solver,
             "total_weight_": float(np.ldexp(fit.total, weight_power)),
             "_solution_": LinearSolution(
                 center=fit.center,
@@ -320,7 +345,7 @@ class LinearRegression(OnePass, Regressor, Model):
 
         Notes
         -----
-        O(n d² + d³) time.
+        O(n d² + d³) time, O(n² d + n³) with no more samples than features.
         """
         self._check_ready()
         rows = self._later_rows(X, y, sample_weight, check_finite=True)
@@ -343,7 +368,8 @@ class LinearRegression(OnePass, Regressor, Model):
 
         Notes
         -----
-        O(d³) time and O(d²) for each penalty. Directions in which the features vary by less than
+        O(d³) time and O(d²) for each penalty; with no more samples than features O(n² d + n³) time
+        and O(n d) for each penalty. Directions in which the features vary by less than
         rounding are left out, for every penalty.
         """
         self._check_ready()
@@ -447,7 +473,9 @@ class LinearRegression(OnePass, Regressor, Model):
                 "that has begun with as many features and targets."
             )
         alphas = as_target_penalties(settings.alpha, n_targets, owner)
-        state = self._solve(None, statistics, data_units, alphas, settings, self.origin_.dtype)
+        dtype = self.origin_.dtype
+        fit = self._solved(None, statistics, data_units, alphas, settings, dtype)
+        state = self._attributes(fit, None, data_units, alphas, settings, dtype)
         self._update_state(state | {"_sums_": tuple(statistics)})
         return self
 

@@ -48,10 +48,12 @@ class DataUnits(NamedTuple):
     }
 
     @classmethod
-    def of(cls, X: Any, Y: np.ndarray, fit_intercept: bool, several: bool) -> "DataUnits":
-        """Return the units of these rows, with powers of 0 for features."""
+    def of(
+        cls, X: Any, Y: np.ndarray, fit_intercept: bool, several: bool, zeros: bool = True
+    ) -> "DataUnits":
+        """Return the units of these rows, features of powers 0; `zeros` is as in `origin_of`."""
         d, k = X.shape[1], Y.shape[1]
-        origin = origin_of(X) if fit_intercept else np.zeros(d)
+        origin = origin_of(X, zeros=zeros) if fit_intercept else np.zeros(d)
         near = origin_of(Y) if fit_intercept else np.zeros(k)
         power = np.frexp(np.abs(Y - near).max(axis=0))[1].astype(np.int64)
         power[np.abs(power) <= _PLAIN[X.dtype.itemsize]] = 0
@@ -168,6 +170,15 @@ class Rows(NamedTuple):
                 total += weighted.sum(axis=0)
                 products += Z.T @ weighted
         return squares, total, products
+
+    def sparse_squares(self, center: np.ndarray) -> np.ndarray:
+        """Return sums of squares (d,) of features less the center, of rows that are CSR."""
+        X = self._scaled_sparse()
+        center = center + np.ldexp(self.data_units.origin, -self.data_units.power)
+        weight = np.ones(X.shape[0]) if self.weight is None else self.weight
+        squares = sp.csr_array((np.square(X.data), X.indices, X.indptr), shape=X.shape).T @ weight
+        squares += center * (weight.sum() * center - 2 * (X.T @ weight))
+        return np.maximum(squares, 0.0)
 
     def _scaled_sparse(self):
         X, power = self.X, self.data_units.power

@@ -1,0 +1,456 @@
+"""Least squares in the span of the samples: by n x n matrices, or by conjugate gradients."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import linalg
+from scipy import sparse as sp
+from scipy.linalg import lapack
+
+from mlcore.checks.penalties import by_penalty
+from mlcore.checks.stored import stored
+from mlcore.linear_model.regression.least_squares import (
+    EPS,
+    SURE,
+    NormalEquations,
+    Solution,
+    Spectrum,
+    UnitFactor,
+    Units,
+)
+from mlcore.linear_model.regression.rows import Rows
+from mlcore.numerics.conjugate_gradients import conjugate_gradients
+from mlcore.numerics.eigen.lapack import eigenpairs, stoppable
+from mlcore.numerics.scatter import in_range
+from mlcore.runtime.memory import require_memory
+from mlcore.runtime.threads import single_threaded_blas
+
+_VALUES = 1 << 17  # of a block of columns: a megabyte, which stays in the cache
+_FAR = 100.0  # squares of sparse rows over those about the mean, beyond which digits are lost
+_PLAIN = 2.0**230  # values up to this, and from its inverse on, have squares in range
+LEAST = 1e-11  # rcond of a matrix of products whose corrected solution has the digits of QR
+_STEPS = 4  # corrections at most
+_TRUE = 1e3  # times rounding: a residual above it is no solution
+_DIRECT = 300  # rows up to which a factor is quicker than conjugate gradients
+_NARROW = 1000  # columns up to which sums over more rows than columns are as quick
+_BLAS = 10  # multiplications of dense matrices in the time of one of sparse ones
+_MOST = 20_000  # steps of conjugate gradients
+_RESTARTS = 3
+_ROUNDING = 4.0  # times that of one operation: where conjugate gradients end
+_TINY = 1e-300
+
+
+@stored(version=1)
+class Samples(NamedTuple):
+    """A system by its rows ``F = X - u center'``, (n, d), and c, (n, k).
+
+    X is dense with a center of 0, or CSR; u (n,) are the roots of the weights, by which X and c are
+    multiplied. ``w = F'a`` for ``(F F' + alpha I) a = c``.
+    """
+
+    X: Any
+    u: np.ndarray
+    center: np.ndarray
+    c: np.ndarray
+    _stored = {
+        "X": "float64 t f | csr t f",
+        "u": "float64 t",
+        "center": "float64 f",
+        "c": "float64 t q",
+    }
+
+    def times(self, V: np.ndarray) -> np.ndarray:
+        """Return F V for V (d,) or (d, k)."""
+        product = self.X @ V
+        if sp.issparse(self.X):
+            product -= _outer(self.u, self.center @ V)
+        return product
+
+    def transposed_times(self, V: np.ndarray) -> np.ndarray:
+        """Return F'V for V (n,) or (n, k)."""
+        product = self.X.T @ V
+        if sp.issparse(self.X):
+            product -= _outer(self.center, self.u @ V)
+        return product
+
+    def gram(self) -> np.ndarray:
+        """Return F F' (n, n)."""
+        n, X = len(self.u), self.X
+        require_memory(n, n, 24, what="the products of samples", instead="use fewer samples")
+        if not sp.issparse(X):
+            return stoppable(lambda: X @ X.T)
+        K = stoppable(lambda: (X @ X.T).toarray())
+        h = X @ self.center - (self.center @ self.center / 2) * self.u
+        K -= h[:, None] * self.u
+        K -= self.u[:, None] * h
+        return K
+
+    def products(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return F'F and F'c."""
+        d = self.X.shape[1]
+        require_memory(d, d, 16, what="the scatter matrix", instead="use fewer features")
+        product = self.X.T @ self.X
+        if sp.issparse(self.X):
+            h = self.X.T @ self.u - (self.u @ self.u / 2) * self.center
+            product = product.toarray()
+            product -= h[:, None] * self.center
+            product -= self.center[:, None] * h
+        return product, self.transposed_times(self.c)
+
+    def of_targets(self, targets: np.ndarray) -> "Samples":
+        """Return the system of some targets."""
+        return self._replace(c=self.c[:, targets])
+
+    def spectrum(self, units: Units) -> Spectrum:
+        """Return what `NormalEquations.spectrum` does, from the smaller matrix of products."""
+        n, d = self.X.shape
+        if n > d:
+            return NormalEquations(*self.products(), EPS).spectrum(units)
+        values, U = eigenpairs(self.gram(), overwrite=True)
+        known = values > max(1000, n) * EPS * values.max(initial=0.0)
+        values, U = values[known], U[:, known]
+        root = np.sqrt(values)[:, None]
+        return Spectrum(
+            values, root * (U.T @ self.c), lambda V: self.transposed_times(U @ (V / root))
+        )
+
+    def solve(self, units: Units) -> Solution:
+        """Return the solution by eigenvectors."""
+        found = self.spectrum(units)
+        shrunk = found.values + units.alpha
+        root = found.combined(np.diag(1 / np.sqrt(shrunk)))
+        values = shrunk if len(shrunk) else np.ones(1)
+        return Solution(
+            found.combined(found.projected / shrunk[:, None]), lambda: root,
+            lambda G: root @ (root.T @ G), len(shrunk), float(values.min() / values.max()),
+        )  # fmt: skip
+
+    def left_out(self, alpha: float, intercept: bool) -> np.ndarray | None:
+        """Return errors (n, k) of the targets of each row for the fit to the others.
+
+        They are ``a_i / C_ii`` over u_i, C the inverse where coefficients of rows sum to 0 with an
+        intercept. None where QR of the rows has more digits.
+        """
+        K, total = self.gram(), float(self.u @ self.u)
+        factor = self.factor(K.copy(), alpha, intercept)
+        if factor is None or not factor.rcond > LEAST:
+            return None
+        a = factor.solve(self.c)
+        a += factor.solve(self.c - self.times(self.transposed_times(a)) - alpha * a)
+        inverse = np.square(factor.root()).sum(axis=1)
+        if intercept:
+            a -= _outer(self.u, self.u @ a / total)
+            inverse -= self.u**2 / total / (K.trace() / len(K) + alpha)
+        return a / (self.u * inverse)[:, None]
+
+    def factor(self, K: np.ndarray, alpha: float, intercept: bool) -> UnitFactor | None:
+        """Return the factor of ``F F' + alpha I``, where K = F F' is overwritten.
+
+        With an intercept u, a null vector of F F', gets an eigenvalue that changes no solution.
+        """
+        n = len(self.u)
+        if intercept:
+            mean = K.trace() / n
+            K += (mean / (self.u @ self.u) * self.u)[:, None] * self.u
+        K.flat[:: n + 1] += alpha
+        return UnitFactor.of(K)
+
+
+class SampleSolution(NamedTuple):
+    """Coefficients (d, k) of a system, at the mean of the targets, with what solved it.
+
+    `residual` (n, k) is ``c - F coef``; `rank` is -1 if it is unknown.
+    """
+
+    coef: np.ndarray
+    residual: np.ndarray
+    rank: int
+    rcond: float
+    solver: str
+
+
+class SampleRows(NamedTuple):
+    """A system of samples, the mean of features and targets less their origin, and squares (d,).
+
+    `total` is the sum of the weights.
+    """
+
+    system: Samples
+    total: float
+    center: np.ndarray
+    offset: np.ndarray
+    squares: np.ndarray
+
+
+def suits_samples(X: Any, alpha: float) -> bool:
+    """Return True for X which is to be solved in the span of its rows, or by its products."""
+    n, d = X.shape
+    return n > 1 and (n <= d or (d > _NARROW and _by_gradients(X, alpha)))
+
+
+def _by_gradients(X, alpha):
+    return sp.issparse(X) and alpha > 0 and min(X.shape) > _DIRECT
+
+
+def samples_of(rows: Rows, intercept: bool) -> SampleRows | None:
+    """Return the system of rows, None where squares of features leave the range, or lose digits."""
+    n = rows.X.shape[0]
+    u = np.ones(n) if rows.weight is None else np.sqrt(rows.weight)
+    offset = np.zeros(rows.Y.shape[1])
+    if intercept:
+        offset = np.average(rows.Y, axis=0, weights=rows.weight)
+    c = rows.Y - offset
+    if rows.weight is not None:
+        c *= u[:, None]
+    with np.errstate(all="ignore"):
+        return (_sparse if sp.issparse(rows.X) else _dense)(rows, u, c, offset, intercept)
+
+
+def _sparse(rows, u, c, offset, intercept):
+    X, d = rows.X, rows.X.shape[1]
+    sizes = np.abs(X.data)
+    if not ((sizes <= _PLAIN) & (sizes >= 1 / _PLAIN) | (sizes == 0)).all():
+        return None
+    data = X.data.astype(np.float64)
+    if rows.weight is not None:
+        data *= np.repeat(u, np.diff(X.indptr))
+    X = sp.csr_array((data, X.indices.copy(), X.indptr.copy()), shape=X.shape)
+    total, center = float(u @ u), np.zeros(d)
+    squares = np.bincount(X.indices, weights=np.square(data), minlength=d)
+    if intercept:
+        center = (X.T @ u) / total
+        squares = np.maximum(squares - total * center**2, 0.0)
+        # Rows, and their distances from the mean: products about it have lost what these differ by.
+        of_rows = _row_squares(X)
+        about = of_rows - 2 * u * (X @ center) + (u * u) * (center @ center)
+        if not (of_rows <= _FAR * about).all():
+            return None
+    return SampleRows(
+        Samples(X, u, center, c), rows.total, center - rows.data_units.origin, offset, squares
+    )
+
+
+def _row_squares(X):
+    sums = np.concatenate(([0.0], np.cumsum(np.square(X.data))))
+    return sums[X.indptr[1:]] - sums[X.indptr[:-1]]
+
+
+def _dense(rows, u, c, offset, intercept):
+    X, origin, (n, d) = rows.X, rows.data_units.origin, rows.X.shape
+    require_memory(n, d, 8, what="the samples less their mean", instead="use fewer features")
+    F, center, squares = np.empty((n, d)), np.zeros(d), np.empty(d)
+    share, width = u * u / (u @ u), max(64, _VALUES // n)
+    with single_threaded_blas():
+        for first in range(0, d, width):
+            part = slice(first, min(d, first + width))
+            Z = np.subtract(X[:, part], origin[part], out=F[:, part])
+            if intercept:
+                center[part] = share @ Z
+                Z -= center[part]
+            if rows.weight is not None:
+                Z *= u[:, None]
+            squares[part] = np.einsum("ij,ij->j", Z, Z)
+    # Columns of squares out of range vary not at all, or need units of their own.
+    outside = np.flatnonzero(~in_range(squares, np.float64))
+    far = np.abs(origin) + np.abs(center) if intercept else np.zeros(d)
+    rounded = np.flatnonzero(squares <= n * np.square(8 * EPS * u.max() * far))
+    for j in np.union1d(outside, rounded):
+        if not (X[:, j] == (X[0, j] if intercept else 0.0)).all():
+            if j in outside:
+                return None
+            continue
+        F[:, j] = squares[j] = 0.0
+    return SampleRows(Samples(F, u, np.zeros(d), c), rows.total, center, offset, squares)
+
+
+def solved_by_samples(
+    system: Samples, squares: np.ndarray, alphas: np.ndarray, intercept: bool
+) -> SampleSolution | None:
+    """Solve for the penalties (k,) of the targets; None where QR of the rows has more digits.
+
+    `squares` (d,) are those of columns.
+    """
+    with single_threaded_blas():
+        if _by_gradients(system.X, alphas.min()):
+            return _of_gradients(system, squares, alphas, intercept)
+        if system.X.shape[0] > system.X.shape[1]:
+            return None
+        return _of_factors(system, squares, alphas, intercept)
+
+
+def _of_factors(system, squares, alphas, intercept):
+    """Solve by Cholesky's factors of the matrix of products of rows, and correct."""
+    K, factors, rank, rcond = system.gram(), [], 0, 1.0
+    for i, (alpha, targets) in enumerate(by_penalty(alphas)):
+        factor = system.factor(K.copy(), alpha, intercept)
+        if factor is None or not factor.rcond > LEAST:
+            return None
+        if i == 0:
+            rank, rcond = _rank(K, factor, alpha, system, intercept), factor.rcond
+        factors.append((targets, factor))
+    # The residual of the rows, not of the products, corrects the solution.
+    size = np.sqrt(squares.sum())
+    a = np.zeros_like(system.c)
+    left, residual, coef, before = system.c, None, None, np.inf
+    for _ in range(_STEPS):
+        for targets, factor in factors:
+            a[:, targets] += factor.solve(left[:, targets])
+        if intercept:
+            a -= _outer(system.u, system.u @ a / (system.u @ system.u))
+        coef = system.transposed_times(a)
+        residual = system.c - system.times(coef)
+        left = residual - alphas * a
+        ratio = _ratio(left, system.c, size, coef)
+        if ratio <= 1 or not ratio < before / 2:
+            break
+        before = ratio
+    if not ratio <= _TRUE:
+        return None
+    return SampleSolution(coef, residual, rank, rcond, "dual")
+
+
+def _ratio(left, c, size, coef):
+    """Return the largest residual of a system over the rounding of its terms."""
+    scale = np.linalg.norm(c, axis=0) + size * np.linalg.norm(coef, axis=0)
+    lengths = np.linalg.norm(left, axis=0)
+    return float(np.divide(lengths, EPS * scale, out=np.zeros_like(scale), where=scale > 0).max())
+
+
+def _rank(K, factor, alpha, system, intercept):
+    """Return the rank of F from ``K = F F'``, or from the factor where that shows it is full."""
+    n = len(K)
+    if factor.rcond * factor.norm > SURE * alpha / factor.size.min() ** 2:
+        return n - intercept
+    diagonal = K.diagonal()
+    kept = np.flatnonzero(diagonal > 0)
+    if not len(kept):
+        return 0
+    size = np.sqrt(diagonal[kept])
+    A = K[np.ix_(kept, kept)] / size
+    A /= size[:, None]
+    tol = max(1000, len(A)) * EPS
+    return int(stoppable(lambda: lapack.dpstrf(A, tol=tol, lower=0))[2])
+
+
+def _of_gradients(system, squares, alphas, intercept):
+    """Solve by conjugate gradients on the smaller side; None if they take longer than a factor."""
+    X, u, (n, d) = system.X, system.u, system.X.shape
+    one, dual = len(alphas) == 1, n <= d
+    share = u / (u @ u)
+
+    def centred(V):
+        return V - _outer(u, share @ V) if intercept else V
+
+    # Rows of C are gathered, and its columns scattered to: a fourth less time than both ways.
+    C = sp.csr_array(X.T) if dual else X
+    back = C.T
+
+    def times(V):
+        if dual:
+            product = centred(back @ (C @ centred(V)))
+        else:
+            inner = C @ V
+            inner -= _outer(u, system.center @ V)
+            product = back @ inner
+            product -= _outer(system.center, u @ inner)
+        product += alphas * V
+        return product
+
+    diagonal = squares if not dual else _row_squares(X)
+    inverse = 1 / (diagonal[:, None] + alphas)
+    c = system.c
+    if one:
+        inverse, c = inverse[:, 0], c[:, 0]
+    right = c if dual else system.transposed_times(c)
+    m = len(right)
+    most = min(_MOST, m + int((m**3 / 3 / _BLAS + X.nnz * m) / (2 * X.nnz + 10 * m)))
+    a, left, rcond = np.zeros_like(right), right, 1.0
+    for restart in range(_RESTARTS):
+        found = _steps(times, left, inverse, most, right, int(alphas.argmin()))
+        if found is None:
+            return None
+        a += found.x
+        if restart == 0:
+            rcond = found.rcond
+        if dual:
+            a = centred(a)
+        left = right - times(a)
+        if found.rounding(left, a) <= 2 * _ROUNDING:
+            break
+    else:
+        if not found.rounding(left, a) <= _TRUE:
+            return None
+    coef = system.transposed_times(a) if dual else a
+    residual = c - system.times(coef)
+    if one:
+        coef, residual = coef[:, None], residual[:, None]
+    return SampleSolution(coef, residual, -1, rcond, "cg")
+
+
+class _Found(NamedTuple):
+    """Solution by conjugate gradients; `largest` bounds the largest eigenvalue from below."""
+
+    x: np.ndarray
+    rcond: float
+    largest: float
+    right: np.ndarray
+
+    def rounding(self, left, x):
+        """Return the largest residual over the rounding of its terms."""
+        scale = self.largest * np.linalg.norm(x, axis=0) + self.right
+        ratio = np.linalg.norm(left, axis=0) / np.where(scale > 0, EPS * scale, 1.0)
+        return float(np.max(ratio))
+
+
+def _steps(times, right, inverse, most, whole, least):
+    """Return the solution after the steps that its own residual asks for; None after too many.
+
+    Lengths of steps and ratios of residuals are the tridiagonal matrix of Lanczos, whose largest
+    and smallest eigenvalue estimate the condition. Golub, Van Loan, 2013, 11.3.
+    """
+    one = right.ndim == 1
+    inner = np.dot if one else _inner
+    unsolved = None if one else np.ones(right.shape[1], bool)
+    size, largest = np.sqrt(inner(whole, whole)), 0.0
+    lengths, sizes = [], []
+    for step, now in enumerate(
+        conjugate_gradients(times, right, lambda R: inverse * R, inner, unsolved)
+    ):
+        if step:
+            length = now.length if one else now.length[least]
+            if length > 0:
+                lengths.append(length)
+            moved = inner(now.direction, now.direction)
+            norms = np.sqrt(inner(now.image, now.image) / np.maximum(moved, _TINY))
+            largest = max(largest, float(np.max(norms)))
+        sizes.append(now.size if one else now.size[least])
+        scale = _ROUNDING * EPS * (largest * np.sqrt(inner(now.x, now.x)) + size)
+        solved = np.sqrt(inner(now.residual, now.residual)) <= scale
+        if unsolved is not None:
+            unsolved &= ~solved
+        if np.all(solved):
+            return _Found(now.x, _condition(lengths, sizes), largest, size)
+        if step == most:
+            return None
+    return None
+
+
+def _condition(lengths, sizes):
+    """Return the reciprocal condition by the eigenvalues of Lanczos' matrix."""
+    if not lengths:
+        return 1.0
+    steps = np.asarray(lengths)
+    ratios = np.asarray(sizes[1 : len(steps)]) / np.asarray(sizes[: len(steps) - 1])
+    diagonal = 1 / steps
+    diagonal[1:] += ratios / steps[:-1]
+    values = linalg.eigvalsh_tridiagonal(diagonal, np.sqrt(ratios) / steps[:-1])
+    return float(max(values[0], 0.0) / values[-1])
+
+
+def _inner(A, B):
+    return np.einsum("ij,ij->j", A, B)
+
+
+def _outer(a, b):
+    """Return a b' for b (k,), or a times the number b."""
+    return a * b if np.ndim(b) == 0 else a[:, None] * b

@@ -1,0 +1,325 @@
+"""Linear regression in the span of the samples, and of sparse rows: oracles, routes and laws."""
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from scipy import sparse as sp
+
+import mlcore
+from mlcore.linear_model import LinearRegression
+
+EPS = np.finfo(float).eps
+FORMS = [np.asarray, sp.csr_array]
+
+
+def problem(n, d, k=2, seed=0):
+    rng = np.random.default_rng([n, d, k, seed])
+    X = rng.normal(size=(n, d)) + rng.normal(size=d)
+    Y = X @ rng.normal(size=(d, k)) / np.sqrt(d) + rng.normal(size=(n, k)) + 2
+    return X, Y, rng.integers(1, 4, n) + 0.0
+
+
+def sparse_problem(n, d, k=1, seed=0, density=0.01):
+    rng = np.random.default_rng([n, d, k, seed])
+    X = sp.random_array((n, d), density=density, format="csr", random_state=rng)
+    X = sp.csr_array(X + sp.csr_array((np.ones(n), (np.arange(n), np.arange(n) % d)), X.shape))
+    Y = X @ rng.normal(size=(d, k)) + 0.5 * rng.normal(size=(n, k)) + 2
+    return X, Y, rng.integers(1, 4, n) + 0.0
+
+
+def by_lstsq(X, Y, s, alpha, intercept):
+    """Shortest minimiser by NumPy's singular values of the rows, stacked on those of the ridge."""
+    X, Y = (np.asarray(A.toarray() if sp.issparse(A) else A, float) for A in (X, Y))
+    d, root = X.shape[1], np.sqrt(s)[:, None]
+    m, mean = (np.average(A, axis=0, weights=s) * intercept for A in (X, Y))
+    A = np.vstack([root * (X - m), np.sqrt(alpha) * np.eye(d)[: d if alpha else 0]])
+    B = np.vstack([root * (Y - mean), np.zeros((len(A) - len(X), Y.shape[1]))])
+    w = np.linalg.lstsq(A, B, rcond=1e-12)[0]
+    return w.T, mean - m @ w
+
+
+def by_normal_equations(X, y, s, alpha, intercept):
+    """Minimiser of a ridge by Gauss's elimination."""
+    X = X.toarray()
+    m, mean = (np.average(A, axis=0, weights=s) * intercept for A in (X, y))
+    F, c = np.sqrt(s)[:, None] * (X - m), np.sqrt(s) * (y - mean)
+    if len(X) <= X.shape[1]:
+        w = F.T @ np.linalg.solve(F @ F.T + alpha * np.eye(len(X)), c)
+    else:
+        w = np.linalg.solve(F.T @ F + alpha * np.eye(X.shape[1]), F.T @ c)
+    return w, mean - m @ w
+
+
+# ---- oracles
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("alpha", [0.0, 1e-3, 2.0, 1e6])
+@pytest.mark.parametrize("weighted", [True, False])
+def test_coefficients_are_those_of_singular_values(form, intercept, alpha, weighted):
+    X, Y, s = problem(9, 40)
+    model = LinearRegression(alpha=alpha, fit_intercept=intercept)
+    model.fit(form(X), Y, s if weighted else None)
+    s = s if weighted else np.ones(9)
+    w, b = by_lstsq(X, Y, s, alpha, intercept)
+    assert model.solver_ == "dual" and model.rank_ == 9 - intercept
+    assert_allclose(model.coef_, w, rtol=1e-11, atol=1e-13 * np.abs(w).max())
+    assert_allclose(model.intercept_, b * np.ones(2), rtol=1e-11, atol=1e-12)
+    r = Y - X @ w.T - b
+    expected = s @ r**2 + alpha * (w**2).sum(axis=1)
+    assert_allclose(model.objective_, expected, rtol=1e-10, atol=1e-24 * (s @ Y**2).max())
+    assert model.gradient_norm_ < 1e-14
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("alpha", [1e-8, 0.5])
+def test_the_gap_holds_the_excess_in_fifty_digits(form, alpha):
+    X, Y, s = problem(5, 8, 1)
+    model = LinearRegression(alpha=alpha).fit(form(X), Y[:, 0], s)
+    assert model.solver_ == "dual"
+    with mpmath.workdps(50):
+        A, y = mpmath.matrix(X.tolist()), mpmath.matrix(Y.tolist())
+        total = mpmath.fsum(map(mpmath.mpf, s))
+        m = [mpmath.fsum(si * A[i, j] for i, si in enumerate(s)) / total for j in range(8)]
+        mean = mpmath.fsum(si * y[i] for i, si in enumerate(s)) / total
+        F = mpmath.matrix(5, 8)
+        for i in range(5):
+            for j in range(8):
+                F[i, j] = mpmath.sqrt(s[i]) * (A[i, j] - m[j])
+        c = mpmath.matrix([mpmath.sqrt(s[i]) * (y[i] - mean) for i in range(5)])
+        w = F.T * mpmath.lu_solve(F * F.T + alpha * mpmath.eye(5), c)
+
+        def value(w, b):
+            r = y - A * w - mpmath.matrix([b] * 5)
+            squares = mpmath.fsum(s[i] * r[i] ** 2 for i in range(5))
+            return squares + alpha * mpmath.fsum(v**2 for v in w)
+
+        least = value(w, mean - mpmath.fsum(m[j] * w[j] for j in range(8)))
+        excess = value(mpmath.matrix(model.coef_.tolist()), mpmath.mpf(model.intercept_)) - least
+        assert 0 <= excess <= model.duality_gap_
+        assert_allclose(model.coef_, np.array(w.tolist(), float)[:, 0], rtol=1e-11)
+        assert_allclose(model.objective_, float(least), rtol=1e-9)
+
+
+@pytest.mark.parametrize(("n", "d"), [(320, 1100), (1100, 1050)])
+@pytest.mark.parametrize(("intercept", "weighted"), [(True, False), (False, True), (True, True)])
+def test_conjugate_gradients_end_at_the_solution_of_dense_rows(n, d, intercept, weighted):
+    X, Y, s = sparse_problem(n, d)
+    s = s if weighted else np.ones(n)
+    model = LinearRegression(alpha=0.3, fit_intercept=intercept)
+    model.fit(X, Y[:, 0], s if weighted else None)
+    assert model.solver_ == "cg" and model.rank_ is None
+    w, b = by_normal_equations(X, Y[:, 0], s, 0.3, intercept)
+    assert_allclose(model.coef_, w, rtol=1e-10, atol=1e-12 * np.abs(w).max())
+    assert_allclose(model.intercept_, b, rtol=1e-11, atol=1e-12)
+    assert model.gradient_norm_ < 1e-14
+    assert 0 <= model.duality_gap_ <= 1e-15 * model.objective_
+    # Eigenvalues of the matrix of unit diagonal, of which Lanczos' are inside the range.
+    F = np.sqrt(s)[:, None] * (X.toarray() - np.average(X.toarray(), axis=0, weights=s) * intercept)
+    K = F @ F.T if n <= d else F.T @ F
+    K.flat[:: len(K) + 1] += 0.3
+    size = np.sqrt(K.diagonal())
+    K /= np.outer(size, size)
+    values = np.linalg.eigvalsh(K)
+    assert_allclose(model.rcond_, values[0] / values[-1], rtol=0.2)
+
+
+@pytest.mark.parametrize(("n", "d"), [(320, 1100), (1100, 1050)])
+def test_targets_of_conjugate_gradients_are_those_of_single_fits(n, d):
+    X, Y, s = sparse_problem(n, d, 3)
+    Y[:, 1] = 7.0
+    alphas = [0.5, 3.0, 200.0]
+    both = LinearRegression(alpha=alphas).fit(X, Y, s)
+    assert both.solver_ == "cg"
+    for k, alpha in enumerate(alphas):
+        one = LinearRegression(alpha=alpha).fit(X, Y[:, k], s)
+        assert_allclose(both.coef_[k], one.coef_, rtol=1e-9, atol=1e-12)
+        assert_allclose(both.intercept_[k], one.intercept_, rtol=1e-12)
+        assert_allclose(both.objective_[k], one.objective_, rtol=1e-12, atol=1e-20)
+    assert not both.coef_[1].any()
+
+
+# ---- routes
+
+
+def test_rows_that_depend_on_each_other_are_left_to_qr():
+    X, Y, _ = problem(8, 20)
+    X[3], X[5] = X[2], X[1] + 1e-9 * X[5]
+    model = LinearRegression().fit(X, Y)
+    assert model.solver_ == "qr" and model.rank_ == 6
+    w, b = by_lstsq(X, Y, np.ones(8), 0.0, True)
+    assert_allclose(model.coef_, w, rtol=1e-5, atol=1e-5 * np.abs(w).max())
+    ridge = LinearRegression(alpha=0.1).fit(X, Y)
+    assert ridge.solver_ == "dual"
+    assert_allclose(ridge.coef_, by_lstsq(X, Y, np.ones(8), 0.1, True)[0], rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_rank_of_a_ridge_is_that_of_the_rows(form):
+    X, Y, _ = problem(8, 20)
+    X[3] = X[2]
+    model = LinearRegression(alpha=5.0, fit_intercept=False).fit(form(X), Y)
+    assert model.solver_ == "dual" and model.rank_ == 7
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("offset", [1e4, 1e8])
+def test_samples_far_from_0_keep_their_digits(offset, dtype):
+    X, Y, _ = problem(9, 40)
+    X = (X + offset).astype(dtype)
+    near = X.astype(float) - offset  # without rounding
+    for alpha in (0.0, 1.0):
+        far = LinearRegression(alpha=alpha).fit(X, Y)
+        expected = LinearRegression(alpha=alpha).fit(near, Y)
+        if np.ptp(near, axis=0).min() > 0:
+            tol = 1e-6 if dtype == np.float32 else 1e-11
+            assert_allclose(far.coef_, expected.coef_, rtol=tol, atol=tol)
+
+
+@pytest.mark.parametrize("power", [-490, 490])
+def test_units_are_chosen_where_squares_leave_the_range(power):
+    X, Y, _ = problem(9, 40)
+    for alpha in (0.0, 1.0):
+        plain = LinearRegression(alpha=alpha).fit(X, Y)
+        scaled = LinearRegression(alpha=np.ldexp(alpha, 2 * power)).fit(np.ldexp(X, power), Y)
+        assert_allclose(np.ldexp(scaled.coef_, power), plain.coef_, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_constant_features_have_no_coefficient(form):
+    X, Y, _ = problem(9, 40)
+    X[:, 5], X[:, 6] = 0.1, 0.0
+    model = LinearRegression().fit(form(X), Y)
+    assert np.abs(model.coef_[:, 5:7]).max() < 1e-15
+    assert_allclose(model.coef_, by_lstsq(X, Y, np.ones(9), 0, True)[0], rtol=1e-10, atol=1e-13)
+
+
+def test_nan_is_found_in_wide_samples():
+    X, Y, _ = problem(9, 40)
+    X[4, 7] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        LinearRegression().fit(X, Y)
+
+
+# ---- later calls
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("alpha", [0.0, 1e-6, 2.0])
+def test_leave_one_out_is_that_of_refits(form, intercept, alpha):
+    X, Y, s = problem(8, 30)
+    model = LinearRegression(alpha=alpha, fit_intercept=intercept).fit(form(X), Y, s)
+    found = model.leave_one_out(form(X), Y, s)
+    assert model.solver_ == "dual"
+    for i in range(8):
+        rest = np.arange(8) != i
+        w, b = by_lstsq(X[rest], Y[rest], s[rest], alpha, intercept)
+        assert_allclose(found[i], Y[i] - X[i] @ w.T - b, rtol=1e-9, atol=1e-10)
+    order = np.arange(8)[::-1]
+    again = model.leave_one_out(form(X[order]), Y[order], s[order])
+    assert_allclose(again, found[order], rtol=1e-10)
+    with pytest.raises(ValueError, match="samples of the fit"):
+        model.leave_one_out(form(X), Y[::-1], s)
+
+
+@pytest.mark.parametrize(("n", "d"), [(320, 1100), (1100, 1050)])
+def test_leave_one_out_after_conjugate_gradients(n, d):
+    X, Y, s = sparse_problem(n, d)
+    y = Y[:, 0]
+    model = LinearRegression(alpha=0.5).fit(X, y, s)
+    assert model.solver_ == "cg"
+    found = model.leave_one_out(X, y, s)
+    for i in (0, n // 2):
+        rest = np.arange(n) != i
+        other = LinearRegression(alpha=0.5).fit(X[rest], y[rest], s[rest])
+        assert_allclose(found[i], y[i] - other.predict(X[[i]])[0], rtol=1e-9)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_path_is_that_of_fits(intercept):
+    X, Y, s = problem(9, 40)
+    alphas = [0.0, 1e-3, 1.0, 1e4]
+    F = np.sqrt(s)[:, None] * (X - np.average(X, axis=0, weights=s) * intercept)
+    values = np.linalg.svd(F, compute_uv=False)[: 9 - intercept] ** 2
+    for form in FORMS:
+        start = LinearRegression(alpha=0.3, fit_intercept=intercept).fit(form(X), Y, s)
+        found = start.path(alphas)
+        for i, alpha in enumerate(alphas):
+            w, b = by_lstsq(X, Y, s, alpha, intercept)
+            assert_allclose(found.coef[i], w, rtol=1e-8, atol=1e-10)
+            assert_allclose(found.intercept[i], b * np.ones(2), rtol=1e-8, atol=1e-9)
+            dimension = (values / (values + alpha)).sum() + intercept
+            assert_allclose(found.effective_dimension[i], dimension, rtol=1e-9)
+
+
+@pytest.mark.parametrize(("n", "d"), [(320, 1100), (1100, 1050)])
+def test_path_after_conjugate_gradients(n, d):
+    X, Y, s = sparse_problem(n, d)
+    found = LinearRegression(alpha=0.3).fit(X, Y[:, 0], s).path([0.3, 5.0])
+    for coef, alpha in zip(found.coef, found.alphas, strict=True):
+        expected = LinearRegression(alpha=alpha).fit(X, Y[:, 0], s).coef_
+        assert_allclose(coef, expected, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_rows_are_added_to_a_wide_fit(form):
+    X, Y, s = problem(60, 20)
+    model = LinearRegression(alpha=0.4).fit(form(X[:15]), Y[:15], s[:15])
+    assert model.solver_ == "dual"
+    model.partial_fit(form(X[15:]), Y[15:], s[15:])
+    whole = LinearRegression(alpha=0.4).fit(X, Y, s)
+    assert_allclose(model.coef_, whole.coef_, rtol=1e-9, atol=1e-11)
+    assert_allclose(model.objective_, whole.objective_, rtol=1e-9)
+
+
+def test_inference_counts_copies_of_wide_samples():
+    X, Y, _ = problem(8, 10)
+    copies = np.full(8, 5.0)
+    found = LinearRegression().fit(X, Y[:, 0], copies).inference()
+    rows = np.repeat(np.arange(8), 5)
+    expected = LinearRegression().fit(X[rows], Y[rows, 0]).inference()
+    assert found.degrees_of_freedom == expected.degrees_of_freedom == 40 - 8
+    assert np.isinf(found.standard_errors).all()
+    assert_allclose(found.estimates, expected.estimates, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("solver", ["dual", "cg"])
+def test_files_keep_the_rows_of_the_fit(solver, tmp_path):
+    X, Y, s = sparse_problem(350, 1200) if solver == "cg" else problem(9, 40)
+    for A in (X, sp.csr_array(X)):
+        model = LinearRegression(alpha=0.5).fit(A, Y, s)
+        assert model.solver_ == solver
+        mlcore.save(model, tmp_path / "model")
+        again = mlcore.load(tmp_path / "model")
+        np.testing.assert_array_equal(again.path([0.1]).coef, model.path([0.1]).coef)
+
+
+# ---- laws
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from([0.0, 0.7]), st.sampled_from(FORMS))
+def test_laws(seed, alpha, form):
+    X, Y, s = problem(7, 15, 1, seed=seed)
+    y, model = Y[:, 0], LinearRegression(alpha=alpha)
+    w = model.fit(form(X), y, s).coef_
+    near = {"rtol": 1e-8, "atol": 1e-9 * np.abs(w).max()}
+    centred = X - np.average(X, axis=0, weights=s)
+    outside = w - centred.T @ np.linalg.lstsq(centred.T, w, rcond=None)[0]
+    assert np.abs(outside).max() < 1e-13 * np.abs(w).max()  # in the span of the samples
+    residual = s * (y - model.predict(form(X)))
+    assert abs(residual.sum()) < 1e-12 * np.abs(s * y).sum()
+    copies = np.repeat(np.arange(7), s.astype(int))
+    again = LinearRegression(alpha=alpha).fit(form(X[copies]), y[copies])
+    assert_allclose(again.coef_, w, **near)
+    shifted = LinearRegression(alpha=alpha).fit(form(X + 3), y - 2, s)
+    assert_allclose(shifted.coef_, w, **near)
+    Q = np.linalg.qr(np.random.default_rng(seed).normal(size=(15, 15)))[0]
+    assert_allclose(Q @ LinearRegression(alpha=alpha).fit(form(X @ Q), y, s).coef_, w, **near)
+    scaled = LinearRegression(alpha=alpha / 16).fit(form(X / 4), y, s)
+    assert_allclose(scaled.coef_ / 4, w, **near)
