@@ -1,5 +1,7 @@
 """Linear models of classes and numbers."""
 
+from mlcore.linear_model.coordinate.elastic_net import ElasticNet, Lasso
+from mlcore.linear_model.coordinate.penalty_path import PenaltyPath
 from mlcore.linear_model.inference import Inference, LikelihoodRatio
 from mlcore.linear_model.logistic.evidence import LogisticVerification
 from mlcore.linear_model.logistic.logistic_regression import LogisticRegression
@@ -11,14 +13,17 @@ from mlcore.linear_model.regression.linear_inference import LinearInference
 from mlcore.linear_model.regression.linear_regression import LinearRegression
 
 __all__ = [
+    "ElasticNet",
     "Inference",
     "KernelPerceptron",
+    "Lasso",
     "LikelihoodRatio",
     "LinearInference",
     "LinearPath",
     "LinearRegression",
     "LogisticVerification",
     "LogisticRegression",
+    "PenaltyPath",
     "Perceptron",
     "SeparatedClasses",
 ]

@@ -31,7 +31,9 @@ from mlcore.discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminan
 from mlcore.kernel_ridge import KernelRidge, KernelRidgeCV, NystroemRidge
 from mlcore.kernels import FisherVectors, TfidfTransformer
 from mlcore.linear_model import (
+    ElasticNet,
     KernelPerceptron,
+    Lasso,
     LinearRegression,
     LogisticRegression,
     Perceptron,
@@ -267,6 +269,16 @@ MODELS = {
         kernel=False,
         several_targets=True,
         endless_shape=(12_000, 3_000),
+    ),
+    "ElasticNet": Entry(
+        lambda: ElasticNet(alpha=0.1),
+        several_numbers,
+        kernel=False,
+        several_targets=True,
+        instant=True,
+    ),
+    "Lasso": Entry(
+        lambda: Lasso(alpha=0.1), numbers, kernel=False, several_targets=True, instant=True
     ),
     "WidrowHoff": Entry(WidrowHoff, numbers, kernel=False, several_targets=True, instant=True),
     "LogisticRegression": Entry(

@@ -28,7 +28,9 @@ from mlcore.estimator.model import NotFittedError
 from mlcore.kernel_ridge import KernelRidge, KernelRidgeCV, NystroemRidge
 from mlcore.kernels import FisherVectors, GramCenterer, TfidfTransformer
 from mlcore.linear_model import (
+    ElasticNet,
     KernelPerceptron,
+    Lasso,
     LinearRegression,
     LogisticRegression,
     Perceptron,
@@ -77,6 +79,9 @@ CHECKED = [
     QuadraticDiscriminantAnalysis(shrinkage=0.5),
     LinearRegression(),
     LinearRegression(alpha=0.1, fit_intercept=False),
+    ElasticNet(),
+    ElasticNet(alpha=0.01, fit_intercept=False),
+    Lasso(alpha=0.1),
     LogisticRegression(),
     LogisticRegression(solver="lbfgs"),
     LogisticRegression(C=100.0, class_weight="balanced"),

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from contract import MODELS, answers, fitted, only
 from mlcore.kernel_ridge import KernelRidge, NystroemRidge
 from mlcore.kernels import TfidfTransformer
-from mlcore.linear_model import LinearRegression
+from mlcore.linear_model import ElasticNet, LinearRegression
 from mlcore.mixture import (
     PLSA,
 )
@@ -214,6 +214,7 @@ def test_too_few_rows(entry):
                 Discretizer,
                 KernelRidge,
                 NystroemRidge,
+                ElasticNet,
                 LinearRegression,
                 SVR,
                 NuSVR,

@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse as sp
 
 from mlcore.checks.penalties import by_penalty
 from mlcore.checks.stored import stored
@@ -15,7 +16,8 @@ from mlcore.linear_model.regression.least_squares import (
 )
 from mlcore.linear_model.regression.rows import DataUnits, Rows
 from mlcore.linear_model.regression.samples import SampleRows, Samples, solved_by_samples
-from mlcore.numerics.scatter import Scatter
+from mlcore.numerics.scatter import Scatter, row_blocks
+from mlcore.runtime.threads import single_threaded_blas
 
 _WELL = {8: 1e-6, 4: 1e-3}  # by bytes of a number: rcond of sums from which a factor is taken
 _ROUGH = 1e4  # times eps: rcond of sums that still make columns nearly orthonormal
@@ -98,6 +100,30 @@ def in_units_of_the_data(
             "X, or y."
         )
     return np.ascontiguousarray(coef.T), intercept, mean
+
+
+def predictions(
+    X: Any,
+    coef: np.ndarray,
+    intercept: float | np.ndarray,
+    data_units: DataUnits,
+    center: np.ndarray,
+    values: np.ndarray,
+) -> np.ndarray:
+    """Return the values of a linear function for the rows of checked X; those at `center` are
+    `values` (k,), from which far rows lose no digits.
+    """
+    coef = coef.T.astype(np.float64)
+    with single_threaded_blas():
+        if sp.issparse(X):
+            scores = X @ coef + intercept
+        else:
+            shift = np.ldexp(center, data_units.power)
+            scores = np.empty((len(X), *coef.shape[1:]))
+            for rows, block in row_blocks(X):
+                np.matmul(block - data_units.origin - shift, coef, out=scores[rows])
+            scores += values if data_units.several else values[0]
+    return scores.astype(X.dtype, copy=False)
 
 
 def _older_frame(origin, *others):

@@ -17,6 +17,7 @@ from mlcore.linear_model.regression.fitted import (
     OLDER,
     LinearSolution,
     in_units_of_the_data,
+    predictions,
     solved,
     solved_in_span,
 )
@@ -30,7 +31,6 @@ from mlcore.numerics.scatter import (
     larger_powers,
     merged_scatter,
     require_in_units,
-    row_blocks,
 )
 from mlcore.online.gradient_descent.widrow_hoff import WidrowHoff
 from mlcore.row_sums import OnePass
@@ -308,17 +308,10 @@ class LinearRegression(OnePass, Regressor, Model):
         """
         self._check_ready()
         checked = self._check_X(X, reset=False, like=self.origin_)
-        coef, data_units, solution = self.coef_.T.astype(np.float64), self._units_, self._solution_
-        with single_threaded_blas():
-            if sp.issparse(checked):
-                scores = checked @ coef + self.intercept_
-            else:
-                shift = np.ldexp(solution.center, data_units.power)
-                scores = np.empty((len(checked), *coef.shape[1:]))
-                for rows, block in row_blocks(checked):
-                    np.matmul(block - data_units.origin - shift, coef, out=scores[rows])
-                scores += solution.target_mean if data_units.several else solution.target_mean[0]
-        return scores.astype(checked.dtype, copy=False)
+        at = self._solution_
+        return predictions(
+            checked, self.coef_, self.intercept_, self._units_, at.center, at.target_mean
+        )
 
     def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
         """Return y_i less the prediction of the fit without sample i, for every sample.

@@ -1,0 +1,541 @@
+"""Least squares with the penalty of the elastic net, and the lasso."""
+
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from scipy import sparse as sp
+
+from mlcore.checks import as_bool, as_integer, as_real, scaled_weights
+from mlcore.checks.penalties import as_penalties
+from mlcore.checks.stored import stored
+from mlcore.estimator import progress
+from mlcore.estimator.mixins import Regressor
+from mlcore.estimator.model import Model, warn
+from mlcore.estimator.progress import Progress
+from mlcore.linear_model.coordinate.penalty_path import PenaltyPath
+from mlcore.linear_model.coordinate.products import (
+    Penalties,
+    Products,
+    Solution,
+    degrees_of_freedom,
+    path,
+    solve,
+)
+from mlcore.linear_model.regression.fitted import in_units_of_the_data, predictions, solved
+from mlcore.linear_model.regression.least_squares import EPS
+from mlcore.linear_model.regression.rows import DataUnits, Rows
+from mlcore.runtime.memory import require_memory
+from mlcore.runtime.threads import single_threaded_blas
+
+_ABOVE = 1 + 1e-12  # times the least penalty without coefficients, so that they are exactly 0
+_LEAST = {True: 1e-3, False: 1e-2}  # share of the largest penalty of a path, if n > d and else
+
+
+class Settings(NamedTuple):
+    """Checked parameters of an `ElasticNet`."""
+
+    alpha: float
+    l1_ratio: float
+    fit_intercept: bool
+    tol: float
+    max_iter: int
+
+
+@stored(version=1)
+class AtCenter(NamedTuple):
+    """The point (d,) in `DataUnits` about which a fit counted, and the values there, (k,)."""
+
+    center: np.ndarray
+    values: np.ndarray
+    _stored = {"center": "float64 f", "values": "float64 q"}
+
+
+class ElasticNet(Regressor, Model):
+    r"""Least squares with a penalty that makes coefficients 0.
+
+    .. math:: \min_{w, b} P, \qquad P = \frac{1}{2 S} \sum_i s_i (y_i - w^T x_i - b)^2
+        + \alpha r |w|_1 + \tfrac12 \alpha (1 - r) |w|^2,
+
+    s the sample weights, S their sum and r the `l1_ratio`. The intercept b is not penalised. The
+    fit ends by its duality gap, whatever the units of the data. Several targets are fitted each on
+    its own.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        Penalty, at least 0; at 0 the shortest coefficients of least squares.
+    l1_ratio : float in [0, 1], default=0.5
+        r: 1 is the lasso; 0 is ridge regression, ``LinearRegression(alpha=S * alpha)``.
+    fit_intercept : bool, default=True
+        False is b = 0.
+    tol : float > 0, default=1e-6
+        Share of P for ``w = 0`` that the duality gap may be at the end.
+    max_iter : int, default=1000
+        Largest number of rounds, each of sweeps over coordinates and Newton steps.
+    verbose : bool or int, default=False
+        Print progress.
+    callback : callable or None, default=None
+        Called as ``callback(step=, objective=, change=, seconds=)`` after every reading of the
+        rows; the change is the duality gap. For several targets the sums of both.
+
+    Attributes
+    ----------
+    coef_ : (n_features,) or (n_targets, n_features), in the type of the training data
+    intercept_ : float or (n_targets,) float64
+    objective_ : float or (n_targets,) float64
+        P.
+    duality_gap_ : float or (n_targets,) float64
+        P is at most this much above its minimum, rounding included: computed from the residuals of
+        the coefficients as they are stored. Infinite at ``alpha=0``.
+    dual_gap_ : float or (n_targets,) float64
+        The same, by scikit-learn's name.
+    sparse_coef_ : CSR array of shape (n_targets, n_features)
+        The coefficients.
+    n_iter_ : int or (n_targets,) int64
+        Rounds.
+    converged_ : bool
+        True if every gap is within `tol`.
+    active_ : (n_active,) int64
+        Features with a coefficient that is not 0, for any target.
+    degrees_of_freedom_ : float or (n_targets,) float64
+        Trace of the map from targets to fitted values, without the intercept: for the lasso the
+        rank of the active features.
+    origin_ : (n_features,)
+        A point near the samples, in their type; zeros without an intercept.
+    n_features_in_ : int
+    feature_names_in_ : (n_features,) object
+
+    Warns
+    -----
+    ConvergenceWarning
+        If `max_iter` ends the fit.
+
+    Notes
+    -----
+    One reading of the rows sums the products of columns, O(n d²) time, or O(nnz d) for sparse data;
+    a round costs O(d²) and for a active features O(a³) time. Memory is data + O(d²). A second
+    reading computes the gap, ``(1 - t)² |r|²/2 + sum_j (alpha r |w_j| - t w_j g_j)`` over S, for
+    the residuals times that t with which they are feasible in the dual. A weight of 2 is a copy of
+    a sample, and the scale of all weights does not count.
+
+    Where features depend on each other the lasso has several minimisers: do not use it to choose
+    among correlated features; with ``l1_ratio < 1`` equal features share their coefficient.
+
+    References
+    ----------
+    R. Tibshirani, *Regression shrinkage and selection via the lasso*, Journal of the Royal
+    Statistical Society B 58, 1996.
+    H. Zou, T. Hastie, *Regularization and variable selection via the elastic net*, Journal of the
+    Royal Statistical Society B 67, 2005.
+    J. Friedman, T. Hastie, R. Tibshirani, *Regularization paths for generalized linear models via
+    coordinate descent*, Journal of Statistical Software 33, 2010.
+    H. Zou, T. Hastie, R. Tibshirani, *On the "degrees of freedom" of the lasso*, Annals of
+    Statistics 35, 2007.
+
+    Examples
+    --------
+    >>> from mlcore.linear_model import ElasticNet
+    >>> X, y = [[0.0, 1.0], [1.0, 0.0], [2.0, 1.0], [3.0, 0.0]], [0.0, 2.0, 4.0, 6.0]
+    >>> model = ElasticNet(alpha=0.5, l1_ratio=1.0).fit(X, y)
+    >>> model.coef_.round(9), round(model.intercept_, 9), model.active_
+    (array([1.6, 0. ]), 0.6, array([0]))
+    """
+
+    set_callbacks = progress.set_callbacks
+    coef_: np.ndarray
+    intercept_: float | np.ndarray
+    objective_: float | np.ndarray
+    duality_gap_: float | np.ndarray
+    n_iter_: int | np.ndarray
+    converged_: bool
+    active_: np.ndarray
+    degrees_of_freedom_: float | np.ndarray
+    origin_: np.ndarray
+    _units_: DataUnits
+    _solution_: AtCenter
+
+    _tags: ClassVar[dict[str, Any]] = {"input_tags.sparse": True, "target_tags.multi_output": True}
+    _stored = {
+        "coef_": "float f | float q f",
+        "intercept_": "float | float64 q",
+        "objective_": "float | float64 q",
+        "duality_gap_": "float | float64 q",
+        "n_iter_": "count | int64 q",
+        "converged_": "bool",
+        "active_": "int64 a? <f",
+        "degrees_of_freedom_": "float | float64 q",
+        "origin_": "float f",
+        "_units_": DataUnits,
+        "_solution_": AtCenter,
+    }
+    _instead = {
+        "precompute": "drop it: products of columns are computed where they pay",
+        "copy_X": "drop it: X is never changed",
+        "warm_start": "drop it: a fit is as fast without; path has the models of many penalties",
+        "positive": "drop it: coefficients have any sign; scipy.optimize.nnls has those at least 0",
+        "selection": "drop it: coordinates take turns in their order",
+        "random_state": "drop it: nothing is drawn at random",
+        "normalize": "drop it: divide the features by their deviations before",
+    }
+
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        *,
+        l1_ratio: float = 0.5,
+        fit_intercept: bool = True,
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        verbose: bool | int = False,
+        callback: Any = None,
+    ) -> None:
+        self.alpha = alpha
+        self.l1_ratio = l1_ratio
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.verbose = verbose
+        self.callback = callback
+
+    @property
+    def dual_gap_(self) -> float | np.ndarray:
+        """The duality gap, by scikit-learn's name."""
+        return self.duality_gap_
+
+    @property
+    def sparse_coef_(self) -> Any:
+        """The coefficients as a CSR array of shape (n_targets, n_features)."""
+        return sp.csr_array(np.atleast_2d(self.coef_))
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Minimise P.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        sample_weight : array-like of shape (n_samples,), optional
+            2 is a copy, 0 is absence.
+
+        Returns
+        -------
+        self
+            This model.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For parameters or data out of range, before any work.
+        MemoryError
+            If the products of columns do not fit.
+        """
+        settings, owner = self._settings(), type(self).__name__
+        with Progress(self.verbose, self.callback, owner, self) as steps:
+            rows, sums = self._rows(X, y, sample_weight, settings, settings.alpha)
+            alpha, data_units = settings.alpha, rows.data_units
+            products = Products.of(sums, data_units, settings.fit_intercept, rows.X.shape[0])
+            penalties = Penalties.of(data_units, products.total, settings.l1_ratio).times(alpha)
+            readings = 0
+
+            def fitted(solution):
+                return self._attributes(rows, products, penalties, solution, settings)
+
+            def report(solution):
+                nonlocal readings
+                readings += 1
+                factor = np.ldexp(1 / products.total, 2 * data_units.target_power)
+                objective, gap = (factor * v for v in (solution.objective, solution.gap))
+                steps.step(readings, objective.sum(), gap.sum(), lambda: fitted(solution))
+
+            if alpha * settings.l1_ratio == 0:
+                solution = _without_lasso(rows, sums, alpha, settings)
+                report(solution)
+            else:
+                solution = solve(
+                    rows, products, penalties, settings.tol, settings.max_iter, report,
+                    settings.fit_intercept,
+                )  # fmt: skip
+        attributes = fitted(solution)
+        self._set_fitted(X, **attributes)
+        if not self.converged_ and (solution.n_iter >= settings.max_iter).any():
+            warn(
+                "ConvergenceWarning",
+                f"{owner} ended after max_iter={settings.max_iter} rounds, with a duality gap of "
+                f"{np.max(self.duality_gap_):.3g}, above tol={settings.tol:g} of the objective of "
+                "coefficients of 0: raise max_iter, or tol.",
+            )
+        return self
+
+    def path(
+        self, X: Any, y: Any, sample_weight: Any = None, *, alphas: Any = 100, eps: Any = None
+    ) -> PenaltyPath:
+        """Return the models of many penalties; the `alpha` of this model does not count.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        sample_weight : array-like of shape (n_samples,), optional
+            2 is a copy, 0 is absence.
+        alphas : int or array-like of shape (m,), default=100
+            Penalties, above 0; or their number, in equal ratios from the least without coefficients
+            down to `eps` times that.
+        eps : float in (0, 1), optional
+            By default 1e-3 with more samples than features, else 1e-2.
+
+        Returns
+        -------
+        path : PenaltyPath
+            One model for each penalty, in the order of `alphas`.
+
+        Warns
+        -----
+        UserWarning
+            If `alphas` is a number and all coefficients are 0 for every penalty.
+        ConvergenceWarning
+            If `max_iter` ends the fit for any penalty.
+
+        Notes
+        -----
+        Each penalty starts from the coefficients of the next larger one. Gaps are those of the
+        products of columns, with an allowance for what rounding does to them.
+        """
+        settings, owner = self._settings(), type(self).__name__
+        grid = np.ndim(alphas) == 0
+        if grid:
+            number = as_integer(alphas, "alphas", owner=owner, at_least=1)
+            if eps is not None:
+                eps = as_real(eps, "eps", owner=owner, above=0, below=1)
+            if settings.l1_ratio == 0:
+                raise ValueError(
+                    f"{owner}: alphas={number} is a number, but with l1_ratio=0 no penalty makes "
+                    "all coefficients 0: give the penalties."
+                )
+        else:
+            alphas = as_penalties(alphas, "alphas", owner)
+            if not alphas.all():
+                raise ValueError(f"{owner}: alphas must be above 0: LinearRegression has none.")
+        rows, sums = self._rows(X, y, sample_weight, settings, 1.0 if grid else alphas.max())
+        products = Products.of(sums, rows.data_units, settings.fit_intercept, rows.X.shape[0])
+        penalties = Penalties.of(rows.data_units, products.total, settings.l1_ratio)
+        if grid:
+            alphas = _grid(rows, products, penalties, number, eps, owner)
+        order = np.argsort(-alphas, kind="stable")
+        back = np.argsort(order, kind="stable")
+        if settings.l1_ratio == 0 or not alphas.any():
+            found = [_without_lasso(rows, sums, alpha, settings) for alpha in alphas]
+            if not alphas.any():
+                found = [
+                    one._replace(coef=0 * one.coef, gap=np.zeros_like(one.gap)) for one in found
+                ]
+            coef = np.stack([one.coef for one in found])
+            values = [(one.objective, one.gap, one.n_iter) for one in found]
+            figures = np.array(values).swapaxes(1, 2)
+        else:
+            dtype = rows.X.dtype
+            coef, figures = path(
+                products, penalties, alphas[order], settings.tol, settings.max_iter, dtype
+            )
+            coef, figures = coef[back], figures[back]
+        return self._as_path(rows, products, alphas, coef, figures, settings)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return ``w'x + b`` for each row: (n_samples,), or (n_samples, n_targets).
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+
+        Returns
+        -------
+        y : (n_samples,) or (n_samples, n_targets)
+            In the precision of the fit.
+        """
+        self._check_fitted()
+        checked = self._check_X(X, reset=False, like=self.origin_)
+        at = self._solution_
+        return predictions(checked, self.coef_, self.intercept_, self._units_, at.center, at.values)
+
+    def _settings(self) -> Settings:
+        owner = type(self).__name__
+        return Settings(
+            as_real(self.alpha, "alpha", owner=owner, at_least=0),
+            as_real(self.l1_ratio, "l1_ratio", owner=owner, at_least=0, at_most=1),
+            as_bool(self.fit_intercept, "fit_intercept", owner=owner),
+            as_real(self.tol, "tol", owner=owner, above=0),
+            as_integer(self.max_iter, "max_iter", owner=owner, at_least=1),
+        )
+
+    def _rows(self, X, y, sample_weight, settings, largest):
+        """Return the rows of positive weight, and the sums of their products."""
+        owner = type(self).__name__
+        # NaN shows in the sums, but of rows without weight.
+        checked = self._check_X(X, reset=True, check_finite=sample_weight is not None)
+        checked, Y, weight, several = self._weighted_targets(checked, y, sample_weight)
+        weight, _ = scaled_weights(weight)
+        d = checked.shape[1]
+        require_memory(d, d, 32, what="products of columns", instead="use fewer features")
+        data_units = DataUnits.of(checked, Y, settings.fit_intercept, several)
+        rows = Rows.of(checked, Y, weight, data_units)
+        sums = rows.sums(owner)
+        outside = rows.out_of_range(sums, settings.fit_intercept)
+        if outside.any():
+            of_ridge = rows.total * largest * (1 - settings.l1_ratio)
+            rows = rows._replace(data_units=data_units.with_powers(checked, of_ridge, outside))
+            sums = rows.sums(owner)
+        return rows, sums
+
+    def _attributes(self, rows, products, penalties, solution, settings):
+        """Return the fitted attributes, in the units of the data."""
+        data_units, dtype, owner = rows.data_units, rows.X.dtype, type(self).__name__
+        coef, intercept, mean = in_units_of_the_data(solution, data_units, dtype, owner)
+        if not settings.fit_intercept:
+            intercept = np.zeros(len(intercept))
+        factor = np.ldexp(1 / products.total, 2 * data_units.target_power)
+        objective, gap = factor * solution.objective, factor * solution.gap
+        if settings.fit_intercept:
+            gap = gap + _of_intercept(rows, products, coef, mean) ** 2 / 2
+        allowed = settings.tol * factor * products.squares / 2
+        exact = settings.alpha * settings.l1_ratio == 0
+        freedom = [degrees_of_freedom(products, penalties.ridge, w) for w in solution.coef.T]
+        values = {
+            "intercept_": intercept,
+            "objective_": objective,
+            "duality_gap_": gap,
+            "degrees_of_freedom_": np.array(freedom),
+        }
+        several = data_units.several
+        n_iter = solution.n_iter.astype(np.int64)
+        return {name: v if several else float(v[0]) for name, v in values.items()} | {
+            "coef_": coef if several else coef[0],
+            "n_iter_": n_iter if several else int(n_iter[0]),
+            "converged_": bool(exact or (factor * solution.gap <= allowed).all()),
+            "active_": np.flatnonzero(coef.any(axis=0)).astype(np.int64),
+            "origin_": data_units.origin.astype(dtype),
+            "_units_": data_units,
+            "_solution_": AtCenter(products.center, mean),
+        }
+
+    def _as_path(self, rows, products, alphas, coef, figures, settings):
+        """Return the path in the units of the data; warn of penalties that `max_iter` ended."""
+        data_units, dtype, owner = rows.data_units, rows.X.dtype, type(self).__name__
+        m, d, k = coef.shape
+        of_all = Solution(
+            coef.transpose(1, 0, 2).reshape(d, m * k), products.center,
+            np.tile(products.offset, m), *np.zeros((3, 1)),
+        )  # fmt: skip
+        units = data_units._replace(
+            target_origin=np.tile(data_units.target_origin, m),
+            target_power=np.tile(data_units.target_power, m),
+        )
+        weights, intercept, mean = in_units_of_the_data(of_all, units, dtype, owner)
+        rounding = 0.0
+        if settings.fit_intercept:
+            rounding = _of_intercept(rows, products, weights, mean, m).reshape(m, k) ** 2 / 2
+        else:
+            intercept = np.zeros(len(intercept))
+        factor = np.ldexp(1 / products.total, 2 * data_units.target_power)
+        objective, gap = factor * figures[:, :, 0], factor * figures[:, :, 1] + rounding
+        n_iter = figures[:, :, 2].astype(np.int64)
+        unfinished = (n_iter >= settings.max_iter) & (
+            figures[:, :, 1] > settings.tol * products.squares / 2
+        )
+        if unfinished.any():
+            warn(
+                "ConvergenceWarning",
+                f"{owner}: max_iter={settings.max_iter} rounds ended the fit for "
+                f"{unfinished.sum()} penalties, with duality gaps up to "
+                f"{gap[unfinished].max():.3g}: raise max_iter, or tol={settings.tol:g}.",
+            )
+        weights = weights.reshape(m, k, d)
+        parts = [
+            weights, intercept.reshape(m, k), objective, gap,
+            np.count_nonzero(weights, axis=2).astype(np.int64), n_iter,
+        ]  # fmt: skip
+        if not data_units.several:
+            parts = [part[:, 0] for part in parts]
+        return PenaltyPath(alphas, *parts)
+
+
+class Lasso(ElasticNet):
+    r"""Least squares with absolute values of coefficients as penalty: an `ElasticNet` at 1.
+
+    .. math:: \min_{w, b} \frac{1}{2 S} \sum_i s_i (y_i - w^T x_i - b)^2 + \alpha |w|_1
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        Penalty, at least 0.
+    fit_intercept, tol, max_iter, verbose, callback : others
+        As in `ElasticNet`.
+
+    Attributes
+    ----------
+    coef_, intercept_, objective_, duality_gap_, dual_gap_, sparse_coef_, n_iter_ : others
+        As in `ElasticNet`.
+    converged_, active_, degrees_of_freedom_, origin_, n_features_in_, feature_names_in_ : others
+        As in `ElasticNet`.
+
+    References
+    ----------
+    R. Tibshirani, *Regression shrinkage and selection via the lasso*, Journal of the Royal
+    Statistical Society B 58, 1996.
+
+    Examples
+    --------
+    >>> from mlcore.linear_model import Lasso
+    >>> Lasso(alpha=0.5).fit([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0]], [0.0, 2.0, 4.0]).coef_.round(9)
+    array([1.25, 0.  ])
+    """
+
+    l1_ratio: float = 1.0
+
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        *,
+        fit_intercept: bool = True,
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        verbose: bool | int = False,
+        callback: Any = None,
+    ) -> None:
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.verbose = verbose
+        self.callback = callback
+
+
+def _without_lasso(rows, sums, alpha, settings):
+    """Return the solution of ridge regression or, at alpha = 0, of least squares."""
+    power, alphas = rows.data_units.power, np.full(rows.Y.shape[1], rows.total * alpha)
+    if settings.l1_ratio > 0:
+        alphas[:] = 0
+    with single_threaded_blas():
+        fit = solved(rows, sums, power, alphas, settings.fit_intercept, rows.X.dtype)
+    none = np.zeros(len(alphas), np.int64)
+    return Solution(fit.coef, fit.center, fit.offset, fit.objective / 2, fit.gap / 2, none)
+
+
+def _grid(rows, products, penalties, number, eps, owner):
+    """Return penalties in equal ratios, the first the least without coefficients."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = np.where(products.C != 0, np.abs(products.C) / penalties.lasso, 0.0)
+    largest = float(ratios.max(initial=0.0)) * _ABOVE
+    if largest == 0:
+        warn("UserWarning", f"{owner}: all alphas are 0, as all coefficients are for any of them.")
+        return np.zeros(1)
+    n, d = rows.X.shape
+    least = _LEAST[n > d] if eps is None else eps
+    return largest * least ** (np.arange(number) / max(number - 1, 1))
+
+
+def _of_intercept(rows, products, coef, mean, copies=1):
+    """Return bounds of the error of intercepts, (k,), by rounding, and of the means of targets."""
+    data_units, total = rows.data_units, products.total
+    far = np.abs(data_units.origin + np.ldexp(products.center, data_units.power))
+    size = np.ldexp(np.sqrt(products.squares / total), data_units.target_power)
+    error = 4 * EPS * (np.abs(mean) + np.abs(coef) @ far)
+    return error + np.tile(2 * EPS * np.sqrt(max(products.n, 4)) * size, copies)
