@@ -11,7 +11,7 @@ from mlcore.checks.stored import stored
 from mlcore.numerics.eigen.lapack import eigenpairs, stoppable
 
 EPS = float(np.finfo(np.float64).eps)
-SURE = 20.0  # times the share of the ridge: a least eigenvalue that shows full rank without it
+SURE = 4.0  # times the share of the ridge: a least eigenvalue, to 3, that shows rank without it
 _PIVOT = 8 * float(
     np.finfo(np.float32).eps
 )  # what rounding to float32 leaves of a dependent column
