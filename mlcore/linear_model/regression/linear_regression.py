@@ -99,9 +99,9 @@ class LinearRegression(OnePass, Regressor, Model):
     -----
     O(n d²) time for n samples of d features, data + O(d²) memory; with no more samples than
     features O(n² d) time and O(n d + n²) memory, of which the model keeps n d numbers, or the
-    sparse rows. "cg" takes O(z) time a step for z values that are not 0, the root of the condition
-    times 15 steps at most, and O(z) memory. A model is a `RowSums`: its fit may be computed from
-    blocks of rows, or by `partial_fit`. A weight of 2 is a copy of a sample.
+    sparse rows. "cg" takes about 18 steps times the root of the condition at most, each O(z) time
+    for z values that are not 0, and O(z) memory. A model is a `RowSums`: its fit may be computed
+    from blocks of rows, or by `partial_fit`. A weight of 2 is a copy of a sample.
 
     References
     ----------
