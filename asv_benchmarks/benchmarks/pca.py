@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse as sp
 from scipy.linalg import eigh
+from scipy.sparse.linalg import LinearOperator, svds
 
 from mlcore.decomposition import PCA
 from mlcore.decomposition.scatter_eigenpairs import scatter_eigenpairs
@@ -82,6 +83,41 @@ class WideAndSparse:
 
     def peakmem_lanczos_of_csr(self):
         PCA(5, tol=1e-4, random_state=0).fit(self.sparse)
+
+
+class Text:
+    """Sparse rows like tf-idf, long or wide; the floor is SciPy's PROPACK of the centred rows."""
+
+    params = ([(20_000, 20_000), (2_000, 20_000)], [10, 50])
+    param_names = ("shape", "n_components")
+
+    def setup(self, shape, n_components):
+        rng, (n, d) = np.random.default_rng(0), shape
+        nnz = 100 * n if n == d else 300 * n
+        words = np.minimum(rng.zipf(1.3, size=nnz) - 1, d - 1)
+        self.X = sp.csr_array((rng.random(nnz), (rng.integers(n, size=nnz), words)), shape=shape)
+        norms = np.sqrt(self.X.multiply(self.X).sum(axis=1))
+        self.X = sp.csr_array(sp.diags_array(1 / np.where(norms > 0, norms, 1)) @ self.X)
+
+    def time_fit(self, _, n_components):
+        PCA(n_components, random_state=0).fit(self.X)
+
+    def time_not_centred(self, _, n_components):
+        PCA(n_components, center=False, random_state=0).fit(self.X)
+
+    def time_floor_propack(self, _, n_components):
+        X, mean = self.X, self.X.mean(axis=0)
+        XT = sp.csr_array(X.T)
+        centred = LinearOperator(
+            X.shape,
+            matvec=lambda v: X @ v.ravel() - mean @ v.ravel(),
+            rmatvec=lambda u: XT @ u.ravel() - mean * u.sum(),
+            dtype=X.dtype,
+        )
+        svds(centred, n_components, solver="propack", rng=np.random.default_rng(0))
+
+    def peakmem_fit(self, _, n_components):
+        PCA(n_components, random_state=0).fit(self.X)
 
 
 class FileInBlocks:

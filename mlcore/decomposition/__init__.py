@@ -6,6 +6,7 @@ from mlcore.decomposition.cca.kernel_cca import KernelCCA
 from mlcore.decomposition.kernel_pca import KernelPCA, NystroemPCA
 from mlcore.decomposition.pca import PCA
 from mlcore.decomposition.principal_angles import PrincipalAngles, principal_angles
+from mlcore.decomposition.verification import PCAVerification
 
 __all__ = [
     "CCA",
@@ -14,6 +15,7 @@ __all__ = [
     "KernelCCA",
     "KernelPCA",
     "NystroemPCA",
+    "PCAVerification",
     "PrincipalAngles",
     "principal_angles",
 ]

@@ -56,6 +56,31 @@ def angle_bounds(
 
 
 @single_threaded_blas()
+def bound_of_leading(S: np.ndarray, U: np.ndarray, next_value: float, lost: float) -> float:
+    """Return a proved bound of the sum of the k largest eigenvalues of S; inf if there is no proof.
+
+    For any s and Y >= 0 with ``Y >= S - sI`` the sum is at most ``ks + tr Y``, the dual. Here Y is
+    in the span of U (n, k), s between its last value and `next_value`, and Cholesky decides,
+    rounding allowed for: then S has at most k eigenvalues of s or more. `lost` is the size of the
+    terms whose difference S is.
+    """
+    n, k = U.shape
+    product = S @ U
+    values = np.einsum("ij,ij->j", U, product)
+    residual = np.linalg.norm(product - U * values)
+    margin = 4 * n * np.finfo(np.float64).eps * max(float(values.max(initial=0.0)), lost)
+    s = (values.min() + next_value) / 2
+    if not values.min() - s > margin:
+        return np.inf
+    extra = 2 * margin + 2 * residual**2 / (s - next_value)
+    M = blas.dsyrk(1.0, U * np.sqrt(values - s + extra), beta=-1.0, c=S.T, lower=1)
+    M.flat[:: n + 1] += s - margin
+    if lapack.dpotrf(M, lower=1, clean=0, overwrite_a=1)[1] != 0:
+        return np.inf
+    return float(values.sum() + k * (extra + 2 * margin))
+
+
+@single_threaded_blas()
 def is_complete(S: np.ndarray, values: np.ndarray, U: np.ndarray, next_value: float) -> bool:
     """Return True if it is proved that S has no more than k eigenvalues above the next one.
 

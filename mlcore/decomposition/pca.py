@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, NamedTuple, Self
 
@@ -28,7 +29,9 @@ from mlcore.decomposition.dimension import (
 from mlcore.decomposition.normal_density import log_densities
 from mlcore.decomposition.scatter_eigenpairs import ScatterEigenpairs, scatter_eigenpairs
 from mlcore.decomposition.spectrum import (
+    FAR,
     SOLVERS,
+    STEPS,
     CentredRows,
     LanczosSettings,
     Search,
@@ -36,6 +39,7 @@ from mlcore.decomposition.spectrum import (
     route,
 )
 from mlcore.decomposition.summary import ColumnUnits, Variances, divisor_of, summary
+from mlcore.decomposition.verification import PCAVerification, verified
 from mlcore.estimator import progress
 from mlcore.estimator.model import Model, Transformer
 from mlcore.estimator.progress import Progress
@@ -53,10 +57,10 @@ from mlcore.numerics.scatter import (
     row_blocks,
     scatter_of,
 )
+from mlcore.numerics.sparse_products import CentredProducts
 from mlcore.row_sums import OnePass, merged
 from mlcore.runtime.threads import single_threaded_blas
 
-_STEPS = 1000  # of block Lanczos, which ends long before
 _EXPONENT = {4: 28, 8: 230}  # by bytes of a number: larger powers of two are taken out of the data
 _WEIGHT = 1e-9  # the passes add the same weights, in any order
 
@@ -83,6 +87,7 @@ class _Settings(NamedTuple):
 
     owner: str
     wanted: NumberWanted
+    center: bool
     scale: bool
     svd_solver: str
     ddof: int
@@ -103,13 +108,26 @@ class _Settings(NamedTuple):
         sums = partial(scatter_of, owner=self.owner) if whole else column_moments
         power = np.zeros(len(origin), np.int64)
         total = sums(X, weight, origin, power=power)
-        squares = total.squares
+        squares = self.about(total).squares
         if not in_range(squares if self.scale else squares.max(), X.dtype).all():
             power = self.powers(X, origin)
             if power.any():
                 total = sums(X, weight, origin, power=power)
-                squares = total.squares
+                squares = self.about(total).squares
         return total, squares, power
+
+    def origin(self, X: Any) -> np.ndarray:
+        """Return the origin of the sums, (d,) float64: 0 if rows are not centred."""
+        return origin_of(X) if self.center else np.zeros(X.shape[1])
+
+    def about(self, sums: Any) -> Any:
+        """Return the sums about the mean, or, if rows are not centred, about 0, the origin."""
+        if self.center:
+            return sums
+        weight, mean, zeros = sums.weight, sums.mean, np.zeros(len(sums.mean))
+        if isinstance(sums, Scatter):
+            return Scatter(weight, zeros, sums.scatter + np.outer(weight * mean, mean))
+        return Moments(weight, zeros, sums.squares + weight * mean**2)
 
     def units(self, power: np.ndarray, squares: np.ndarray, divisor: float) -> ColumnUnits:
         """Return the units of rows: by their sums of squares, if they are scaled."""
@@ -145,6 +163,9 @@ class PCA(OnePass, Transformer, Model):
     n_components : int, float, "mle" or None, default=None
         Number of components; a share in (0, 1) of the variance that the fewest components reach;
         "mle", the number of the greatest evidence; None, as many as rows or features.
+    center : bool, default=True
+        Subtract the mean of the rows. False is a truncated singular value decomposition of the
+        rows as they are: `mean_` is 0, and variances are mean squares about 0.
     scale : bool, default=False
         Divide features by their standard deviations: components of the correlations.
     whiten : bool, default=False
@@ -152,8 +173,8 @@ class PCA(OnePass, Transformer, Model):
     svd_solver : {"auto", "full", "covariance_eigh", "gram", "arpack", "randomized"}, default="auto"
         "covariance_eigh" decomposes the covariance, "gram" the inner products of the rows, "full"
         the rows by QR, the most accurate. "arpack" and "randomized" are block Lanczos, which reads
-        the data a few times and stores neither. "auto" takes what suits the shape. All give the
-        same components.
+        the data a few times and stores neither; CSR rows by their entries. "auto" takes what suits
+        the shape. All give the same components.
     ddof : int, default=1
         Variances are divided by the number of rows (the sum of the weights) less this.
     tol : float, default=1e-8
@@ -204,7 +225,8 @@ class PCA(OnePass, Transformer, Model):
         Largest variance over that of the last component.
     complete_ : bool
         True if it is proved that no component was missed; False where the variances of the last
-        component and the next are as good as equal, or the covariance was not formed.
+        component and the next are as good as equal, or the covariance was not formed, as by block
+        Lanczos: then `verify` can prove it.
     solver_ : {"scatter", "gram", "qr", "lanczos"}
     converged_ : bool
         False where block Lanczos did not reach `tol`, and where blocks have been summed once and
@@ -225,6 +247,9 @@ class PCA(OnePass, Transformer, Model):
     References
     ----------
     I. Jolliffe, *Principal Component Analysis*, 2nd ed., Springer, 2002.
+
+    G. Golub, W. Kahan, *Calculating the singular values and pseudo-inverse of a matrix*, SIAM
+    Journal on Numerical Analysis B 2, 1965.
 
     M. Tipping, C. Bishop, *Probabilistic principal component analysis*, Journal of the Royal
     Statistical Society B 61, 1999.
@@ -315,6 +340,7 @@ class PCA(OnePass, Transformer, Model):
         self,
         n_components: int | float | Literal["mle"] | None = None,
         *,
+        center: bool = True,
         scale: bool = False,
         whiten: bool = False,
         svd_solver: Solver | Literal["auto"] = "auto",
@@ -326,6 +352,7 @@ class PCA(OnePass, Transformer, Model):
         callback: Callable[..., Any] | None = None,
     ) -> None:
         self.n_components = n_components
+        self.center = center
         self.scale = scale
         self.whiten = whiten
         self.svd_solver = svd_solver
@@ -373,20 +400,20 @@ class PCA(OnePass, Transformer, Model):
         wanted = settings.wanted.among(most, f"min(n_samples, n_features)={most}", owner)
         divisor = divisor_of(total, settings.ddof, n, owner)
         # The route to the eigenpairs, which is all that the solver decides.
-        chosen = route(settings.svd_solver, (n, d), wanted, owner)
+        chosen = route(settings.svd_solver, (n, d), wanted, owner, sp.issparse(checked))
         # The first sums set mean and units: the whole scatter, or its diagonal.
-        origin = origin_of(checked)
+        origin = settings.origin(checked)
         if not chosen.sums_scatter and not sp.issparse(checked):
             require_finite(checked, "X", owner)
         sums, squares, power = settings.first_sums(checked, weight, origin, chosen.sums_scatter)
-        units = settings.units(power, squares, divisor)
+        units, about = settings.units(power, squares, divisor), settings.about(sums)
         # The eigenpairs of the rows in these units; eigenvalues that are rounding become 0.
         search = Search(
-            CentredRows(checked, weight, origin, sums.mean, *units),
-            settings.scaled(sums.scatter, units) if chosen.sums_scatter else None,
+            CentredRows(checked, weight, origin, about.mean, *units),
+            settings.scaled(about.scatter, units) if chosen.sums_scatter else None,
             float((squares / units.scale**2).sum()),
             total,
-            n_rows - 1,
+            n_rows - settings.center,
             wanted,
             settings.lanczos,
         )
@@ -394,7 +421,7 @@ class PCA(OnePass, Transformer, Model):
             spectrum, values = chosen.find(search)
         # The attributes, in the units of the data.
         near = origin.astype(checked.dtype)
-        fitted = summary(spectrum, values, divisor, n, near, sums.mean, units, settings.scale)
+        fitted = summary(spectrum, values, divisor, n, near, about.mean, units, settings.scale)
         fitted["n_samples_"] = round(total)
         if chosen.sums_scatter:
             fitted["_sums_"] = sums  # for partial_fit
@@ -409,7 +436,7 @@ class PCA(OnePass, Transformer, Model):
     def _settings(self):
         owner = type(self).__name__
         as_bool(self.whiten, "whiten", owner=owner)
-        steps = _STEPS
+        steps = STEPS
         if isinstance(self.iterated_power, str):
             as_choice(self.iterated_power, "iterated_power", ("auto",), owner=owner)
         else:
@@ -419,6 +446,7 @@ class PCA(OnePass, Transformer, Model):
         return _Settings(
             owner,
             wanted_components(self.n_components, owner),
+            as_bool(self.center, "center", owner=owner),
             as_bool(self.scale, "scale", owner=owner),
             as_choice(self.svd_solver, "svd_solver", ("auto", *SOLVERS), owner=owner),
             as_integer(self.ddof, "ddof", owner=owner, at_least=0),
@@ -451,7 +479,7 @@ class PCA(OnePass, Transformer, Model):
         checked = self._check_X(X, reset=True)
         d = checked.shape[1]
         settings.wanted.among(d, f"n_features={d}", settings.owner)
-        origin = origin_of(checked)
+        origin = settings.origin(checked)
         power = settings.powers(checked, origin)
         power[np.abs(power) <= _EXPONENT[checked.dtype.itemsize]] = 0
         units = ColumnUnits(power, np.ones(d))
@@ -548,11 +576,12 @@ class PCA(OnePass, Transformer, Model):
 
         They tell of another pass where that helps, if this is not the `last`.
         """
-        total, mean, scatter = sums
+        about = settings.about(sums)
+        total, mean, scatter = about
         d, dtype = len(mean), self.origin_.dtype
         wanted = settings.wanted.among(d, f"n_features={d}", settings.owner)
         divisor = divisor_of(total, settings.ddof, f"{total:g}", settings.owner)
-        units = settings.units(self._units_.power, sums.squares, divisor)
+        units = settings.units(self._units_.power, about.squares, divisor)
         every = wanted.share is not None or wanted.most_likely
         pairs = scatter_eigenpairs(settings.scaled(scatter, units), wanted.k, every, dtype)
         tail = None if last else pairs.tail()
@@ -628,6 +657,63 @@ class PCA(OnePass, Transformer, Model):
         self._units_ = self._units_._replace(power=power)
         return None if sums is None else in_larger_units(sums, power - before)
 
+    # ---- evidence, from the rows of the fit
+
+    @single_threaded_blas()
+    def verify(self, X: Any, y: Any = None, sample_weight: Any = None) -> PCAVerification:
+        """Return how near the components are to the best ones for these rows, with a proof.
+
+        Where the fit did not form the covariance, as block Lanczos does not, this proves that no
+        component was missed, which can take longer than the fit.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+            The rows of the fit.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        verification : PCAVerification
+            Mean squared distance from the projections, and a bound on its excess.
+
+        Raises
+        ------
+        MemoryError
+            If (m, m) values do not fit, m the smaller of n and d.
+
+        Notes
+        -----
+        The covariance, or the inner products of the rows if they are fewer than the features, and
+        one Cholesky factor of a matrix as large: O(n d m) time for dense rows, O(m³) more for all,
+        and O(m²) memory. Rows are centred by the mean of the fit.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mlcore.decomposition import PCA
+        >>> X = np.random.default_rng(0).normal(size=(50, 8))
+        >>> model = PCA(3, svd_solver="arpack").fit(X)
+        >>> model.complete_, model.verify(X).complete
+        (False, True)
+        """
+        settings = self._settings()
+        self._check_components()
+        checked = self._check_X(X, reset=False, like=self.components_)
+        n = checked.shape[0]
+        weight = None if sample_weight is None else as_weights(sample_weight, n)
+        divisor = divisor_of(n if weight is None else weight.sum(), self.ddof, n, settings.owner)
+        origin, units = self.origin_.astype(np.float64), self._units_
+        mean = np.ldexp(self.mean_ - origin, -units.power)
+        exponent = 0 if self.scale else int(units.power[0])
+        next_value = np.ldexp(self.next_value_ * divisor, -2 * exponent)
+        rows = CentredRows(checked, weight, origin, mean, *units)
+        U = self.components_.T.astype(np.float64)
+        found = verified(rows, U, float(next_value), divisor)
+        objective, gap = np.ldexp([found.objective, found.duality_gap], 2 * exponent)
+        return replace(found, objective=float(objective), duality_gap=float(gap))
+
     # ---- projections
 
     def _check_components(self):
@@ -654,9 +740,14 @@ class PCA(OnePass, Transformer, Model):
         """
         self._check_components()
         checked = self._check_X(X, reset=False, like=self.components_)
-        out = np.empty((checked.shape[0], self.n_components_), checked.dtype)
-        for rows, block in self._centred(checked):
-            out[rows] = block @ self.components_.T
+        if sp.issparse(checked) and not self._far():
+            U = self.components_.T.astype(np.float64) / self.scale_[:, None]
+            products = CentredProducts(checked, np.ones(checked.shape[0]), self.mean_)
+            out = products.times(U).astype(checked.dtype, copy=False)
+        else:
+            out = np.empty((checked.shape[0], self.n_components_), checked.dtype)
+            for rows, block in self._centred(checked):
+                out[rows] = block @ self.components_.T
         if self.whiten:
             deviations = self._deviations()
             whitening = np.where(deviations > 0, 1 / np.where(deviations > 0, deviations, 1), 0)
@@ -707,6 +798,13 @@ class PCA(OnePass, Transformer, Model):
             block = block - (block @ self.components_.T) @ self.components_
             out[rows] = np.einsum("ij,ij->i", block, block)
         return out
+
+    def _far(self):
+        """Return True if the mean is so far from 0 that products with it lose the difference."""
+        units, variances = self._units_, self._solution_
+        center = np.ldexp(self.mean_, -units.power) / units.scale
+        total = variances.along.sum() + variances.noise * (len(center) - len(variances.along))
+        return np.sum(center**2) > FAR * total
 
     def _centred(self, X):
         """Yield slices of rows, and the rows less the mean in units of `scale_`."""

@@ -24,10 +24,14 @@ from mlcore.decomposition.evidence import is_complete
 from mlcore.decomposition.scatter_eigenpairs import Spectrum, scatter_eigenpairs
 from mlcore.estimator.progress import Progress
 from mlcore.numerics.eigen import block_size, leading_eigenpairs
+from mlcore.numerics.sparse_products import CentredProducts, column_sums
 from mlcore.runtime.memory import require_memory
 
-_FAR = 1e8  # squared distance of the mean from 0 over the variance, by which half the digits go
+FAR = 1e8  # squared distance of the mean from 0 over the variance, by which half the digits go
 _LARGE = 40  # blocks of eigenvectors in the smaller side, beyond which Lanczos is quicker
+_LARGE_SPARSE = 15  # the same for sparse rows: from there on Lanczos does not end in LAPACK
+STEPS = 1000  # of block Lanczos, which ends long before
+_UNCERTAIN = 1e-14  # rounding of residuals that are computed anew
 _FIRST_GUESS = 16  # components by Lanczos, doubled until they explain the wanted share
 
 
@@ -87,6 +91,16 @@ class CentredRows:
         if self.weight is not None:
             placed *= np.sqrt(self.weight[rows])[:, None]
         return placed
+
+    def trace(self) -> float:
+        """Return the trace of the scatter."""
+        center = self.origin + np.ldexp(self.mean, self.power)
+        if sp.issparse(self.X) and not self.power.any():
+            weight = np.ones(self.shape[0]) if self.weight is None else self.weight
+            counts, entries, _, squares = column_sums(self.X, weight, center)
+            zeros = np.where(counts < self.shape[0], np.maximum(weight.sum() - entries, 0.0), 0.0)
+            return float(((squares + zeros * center**2) / self.scale**2).sum())
+        return float(sum(np.vdot(block, block) for _, block in self.blocks()))
 
     def scatter_along(self, V: np.ndarray) -> np.ndarray:
         """Return the scatter ``V'Z'ZV`` of the rows along V (d, t)."""
@@ -158,12 +172,15 @@ class Route(NamedTuple):
         return spectrum, without_rounding(spectrum.values, limit, search.rank)
 
 
-def route(solver: str, shape: tuple[int, int], wanted: NumberWanted, owner: str) -> Route:
+def route(
+    solver: str, shape: tuple[int, int], wanted: NumberWanted, owner: str, sparse: bool = False
+) -> Route:
     """Return the route for a solver's name and n x d rows."""
     n, d = shape
+    blocks = _LARGE_SPARSE if sparse else _LARGE
     if solver != "auto":
         chosen = SOLVERS[solver]
-    elif min(n, d) > _LARGE * block_size(wanted.k):
+    elif min(n, d) > blocks * block_size(wanted.k):
         chosen = SOLVERS["arpack"]
     else:
         chosen = SOLVERS["covariance_eigh" if d <= n else "gram"]
@@ -201,15 +218,12 @@ def by_gram(search: Search, pick: Pick | None) -> Spectrum:
     if k == n < d:  # the covariance has further eigenvalues, all 0
         complete = is_complete(G, spectrum.values, Q, 0.0)
         spectrum = spectrum._replace(next_value=0.0, complete=complete)
-    # The components Z'q, made orthonormal: those of small deviations have lost digits.
+    # The components Z'q, made orthonormal.
     deviations = np.sqrt(np.maximum(spectrum.values[:k], 0.0))
-    kept = deviations > max(n, d) * np.finfo(np.float64).eps * deviations[0]
     U = np.zeros((d, k))
     for columns, block in rows.column_blocks():
         U[columns] = block.T @ Q
-    U = np.where(kept, U, 0.0) / np.where(kept, deviations, 1.0)
-    U, R = linalg.qr(U, mode="economic", overwrite_a=True, check_finite=False)
-    return spectrum._replace(vectors=U * np.where(np.diagonal(R) < 0, -1.0, 1.0))
+    return spectrum._replace(vectors=_components(U, deviations, (n, d)))
 
 
 def by_qr(search: Search, pick: Pick | None) -> Spectrum:
@@ -235,7 +249,11 @@ def by_lanczos(search: Search, pick: Pick | None) -> Spectrum:
     """Find k eigenpairs by products with blocks of vectors, or so many as explain a share."""
     rows, trace, share = search.rows, search.trace, search.wanted.share
     settings, tol = search.settings, search.settings.tol
-    operator, most = _Product(rows, trace), min(rows.shape)
+    products, most = products_of(rows, trace), min(rows.shape)
+    # Sparse rows have eigenvectors of the smaller of both scatters, by blocks of few vectors.
+    operator, sparse = products, isinstance(products, CentredProducts)
+    if sparse and rows.shape[0] < rows.shape[1]:
+        operator = products.transposed()
     rng = as_random_state(settings.random_state)
     k = min(search.wanted.k, most if share is None else _FIRST_GUESS, most)
     steps = itertools.count(1)
@@ -246,17 +264,25 @@ def by_lanczos(search: Search, pick: Pick | None) -> Spectrum:
     # Twice as many, until they explain the share.
     while True:
         pairs = leading_eigenpairs(
-            operator, k, rng, tol=tol, max_iter=settings.max_iter, report=report
+            operator,
+            k,
+            rng,
+            tol=tol,
+            max_iter=settings.max_iter,
+            report=report,
+            narrow=sparse and settings.max_iter == STEPS,
         )
         if share is None or k == most or pairs.values.sum() >= share * trace:
             break
         k = min(2 * k, most)
+    if sparse:
+        pairs = _exact_pairs(pairs, products, operator)
     values = np.maximum(pairs.values, 0.0)
     if share is not None:
         k = components_for(values, trace, share)
     # Of these k the residuals, by which the search has converged or not.
     residuals = pairs.residuals[:k]
-    converged = bool(residuals.max() <= tol)
+    converged = bool(residuals.max() <= tol + _UNCERTAIN * sparse)
     if not converged:
         warn(
             "ConvergenceWarning",
@@ -293,34 +319,67 @@ class _Product:
 
     sparse = True
 
-    def __init__(self, rows, trace):
+    def __init__(self, rows):
         self.rows, self.n = rows, rows.shape[1]
-        self.unit = np.ldexp(rows.scale, rows.power)
-        self.mean = rows.origin + np.ldexp(rows.mean, rows.power)
-        total = rows.shape[0] if rows.weight is None else rows.weight.sum()
-        # Sparse rows far from 0 are centred block by block, as products would lose the difference.
-        far = total * np.sum((self.mean / self.unit) ** 2) > _FAR * trace
-        self.by_nonzeros = sp.issparse(rows.X) and not far
 
     def __matmul__(self, V):
-        if self.by_nonzeros:
-            return self._sparse(V)
         out = np.zeros((self.n, V.shape[1]))
         for _, block in self.rows.blocks():
             out += block.T @ (block @ V)
         return out
 
-    def _sparse(self, V):
-        rows, mean, unit = self.rows, self.mean, self.unit[:, None]
-        X = rows.X.astype(np.float64, copy=False)
-        V = V / unit
-        along = X @ V - mean @ V
-        if rows.weight is not None:
-            along *= rows.weight[:, None]
-        return (X.T @ along - np.outer(mean, along.sum(axis=0))) / unit
-
     def dense(self):
         return self @ np.eye(self.n)
+
+
+def products_of(rows, trace):
+    """Return the scatter of the rows as an `Operator`, by their entries if they are sparse."""
+    center = (np.ldexp(rows.origin, -rows.power) + rows.mean) / rows.scale
+    total = rows.shape[0] if rows.weight is None else rows.weight.sum()
+    # Sparse rows far from 0 are centred block by block, as products would lose the difference.
+    if not sp.issparse(rows.X) or total * np.sum(center**2) > FAR * trace:
+        return _Product(rows)
+    X, left = rows.X, np.ones(rows.shape[0])
+    data = X.data
+    if rows.power.any() or np.any(rows.scale != 1):
+        unit = rows.power[X.indices], rows.scale[X.indices]
+        data = np.ldexp(data.astype(np.float64), -unit[0]) / unit[1]
+    if rows.weight is not None:
+        left = np.sqrt(rows.weight)
+        data = np.repeat(left, np.diff(X.indptr)) * data
+    X = sp.csr_array((data, X.indices, X.indptr), shape=X.shape)
+    return CentredProducts(X, left, center)
+
+
+def _exact_pairs(pairs, products, operator):
+    """Return the pairs with values and residuals of their vectors, by one more product.
+
+    Vectors of the scatter of columns, the operator if it is not `products`, become components.
+    """
+    V = pairs.vectors
+    if operator is not products:
+        deviations = np.sqrt(np.maximum(pairs.values, 0.0))
+        V = _components(operator.times(V), deviations, operator.A.shape)
+    else:
+        V = linalg.qr(V, mode="economic", check_finite=False)[0]
+    images = products @ V
+    values = np.einsum("ij,ij->j", V, images)
+    order = np.argsort(-values, kind="stable")  # of equal ones but for rounding
+    values, V, images = values[order], V[:, order], images[:, order]
+    size = max(float(values[0]), 0.0) or 1.0
+    residuals = np.linalg.norm(images - V * values, axis=0) / size
+    return pairs._replace(values=values, vectors=V, residuals=residuals)
+
+
+def _components(U, deviations, shape):
+    """Return orthonormal columns from ``U = Z'Q`` (d, k), whose norms are the deviations (k,).
+
+    Those of small deviations have lost digits.
+    """
+    kept = deviations > max(shape) * np.finfo(np.float64).eps * deviations[0]
+    U = np.where(kept, U, 0.0) / np.where(kept, deviations, 1.0)
+    U, R = linalg.qr(U, mode="economic", overwrite_a=True, check_finite=False)
+    return U * np.where(np.diagonal(R) < 0, -1.0, 1.0)
 
 
 def completed(spectrum: Spectrum, k: int) -> Spectrum:

@@ -18,7 +18,7 @@ from mlcore.bayes import (
 from mlcore.blocks import row_blocks
 from mlcore.bounds import certify, compare_classifiers
 from mlcore.cluster import doubly_stochastic, frobenius_projection, min_cut
-from mlcore.decomposition import CCA, principal_angles
+from mlcore.decomposition import CCA, PCA, principal_angles
 from mlcore.entropy import fit_table, maximum_entropy, rake
 from mlcore.estimator.printed import fields_as_table
 from mlcore.kernel_ridge import KernelRidge
@@ -55,6 +55,7 @@ RESULTS = {
     "MixtureSelection": lambda: select_mixture(X[:, :2], n_components=[1, 2], random_state=0),
     "Optimality": lambda: SVC().fit(X, Y > 0).verify(X, Y > 0),
     "NormalMean": lambda: NormalMean().update(MANY),
+    "PCAVerification": lambda: PCA(2).fit(X).verify(X),
     "PrincipalAngles": lambda: principal_angles(X, W),
     "Raking": lambda: rake([["a"], ["b"]] * 300, [{"a": 1, "b": 2}]),
     "RidgePath": lambda: KernelRidge().fit(X, Y).path(np.logspace(-3, 3, 40)),

@@ -90,6 +90,7 @@ BAD_PARAMETERS = {
     "reg_covar": (-1.0, NAN, INF, "1", True, 10**400),
     "reg_param": (-0.1, 1.1, NAN, INF, "1", None, True),
     "remove_zero_eig": NOT_BOOL,
+    "center": NOT_BOOL,
     "scale": NOT_BOOL,
     "scaled_distance_threshold": (-0.1, NAN, "1", True, 0.5),
     "scoring": ("none such", 3, None),

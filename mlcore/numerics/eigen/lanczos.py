@@ -24,6 +24,10 @@ _SURE = 1e3  # a pivot above this multiple of the rank tolerance needs no pivote
 _ROUGH = 0.5  # part of the tolerance for the search of a matrix that is rounded
 _POWER = 1.4  # by which decades of residuals mostly grow: see `basis_for`
 _BLOCKS = 10  # blocks in the basis: with more a step costs more, with fewer there are more steps
+_NARROW = 4, 8  # vectors in a narrow block, for few eigenvectors and for more
+_MANY = 32  # eigenvectors for which the dense work of the narrower block costs more
+_ALMOST = 1e-11  # cosines that change no residual of a search whose pairs are computed anew
+_TIED = 1e-6  # part of the size within which values may be one multiple eigenvalue
 
 
 class Operator(Protocol):
@@ -144,6 +148,7 @@ def leading_eigenpairs(
     report: Callable[[int, float, float], None] | None = None,
     solver: str | None = None,
     rough: Any = None,
+    narrow: bool = False,
 ) -> Eigenpairs:
     """Return the k algebraically largest eigenvalues and their eigenvectors.
 
@@ -151,7 +156,9 @@ def leading_eigenpairs(
     `known` (n, c) are orthonormal eigenvectors, not sought again; `start` (n, `block_size` - 1)
     begins the first block; `tol` limits residuals relative to the largest modulus; `report` gets
     each step, the sum of values and the largest residual; `rough` is near a multiple of S, and
-    searched first. Wu, Simon, *Thick-restart Lanczos*, SIAM J. Matrix Anal. Appl. 22, 2000;
+    searched first; `narrow` takes blocks of few vectors, for cheap products.
+
+    Wu, Simon, *Thick-restart Lanczos*, SIAM J. Matrix Anal. Appl. 22, 2000;
     CholeskyQR2: Yamamoto et al., ETNA 44, 2015.
     """
     n = S.n
@@ -165,17 +172,25 @@ def leading_eigenpairs(
         elif solver is not None:
             result = search.by_scipy(solver, rng, max_iter)
         else:
+            if narrow:
+                result = search.by_narrow_blocks(rng, max_iter)
+                if result is not None:
+                    return _signed(result)
             width = block_size(k) - 1 if rough is None else _multiple(sought)
             start = rng.standard_normal((n, width)) if start is None else start
             if rough is not None:
                 first = _Search(rough, known, k - fixed, sought, _ROUGH * tol, None)
-                result, start = first.by_lanczos(start, rng, max_iter, exact=False)
+                result, start = first.by_lanczos(start, rng, max_iter, _HALF)
                 max_iter = max(1, max_iter - len(result.trace))
             result, _ = search.by_lanczos(start, rng, max_iter)
-    # Eigenvectors have no sign of their own: make the largest entry positive.
-    largest = np.abs(result.vectors).argmax(axis=0)
-    signs = np.where(result.vectors[largest, np.arange(k)] < 0, -1.0, 1.0)
-    return result._replace(vectors=result.vectors * signs)
+    return _signed(result)
+
+
+def _signed(pairs):
+    """Return the pairs with the largest entry of each vector positive."""
+    largest = np.abs(pairs.vectors).argmax(axis=0)
+    entries = pairs.vectors[largest, np.arange(pairs.vectors.shape[1])]
+    return pairs._replace(vectors=pairs.vectors * np.where(entries < 0, -1.0, 1.0))
 
 
 def largest_by_lapack(A: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -256,26 +271,45 @@ class _Search:
         self.report(1, float(steps[0].sum()), float(residuals.max() / size))
         return self._result(product, values, vectors, residuals, steps, size, float(values.sum()))
 
-    def by_lanczos(self, X, rng, max_iter, exact=True):
+    def by_narrow_blocks(self, rng, max_iter):
+        """Return the pairs found by blocks of few vectors; None if a value may be missing copies.
+
+        Of a multiple eigenvalue a search finds no more copies than a block has vectors.
+        """
+        full = block_size(self.leading + self.known.shape[1])
+        width = min(full, _NARROW[self.sought > _MANY])
+        steps = max_iter * full // width
+        start = rng.standard_normal((self.S.n, width))
+        result, _ = self.by_lanczos(start, rng, steps, _ALMOST, _BLOCKS * full)
+        values, tied = result.values, _TIED * np.abs(result.values).max(initial=0.0)
+        values = np.append(values, result.next_value)[self.known.shape[1] :]
+        near = values[: 1 - width] - values[width - 1 :] <= tied
+        return None if np.any(near & (values[: 1 - width] > tied)) else result
+
+    def by_lanczos(self, X, rng, max_iter, orthogonal=_ORTHOGONAL, room=None):
         """Return the result, and the Ritz vectors of a block for another search.
 
-        If not `exact`, as in a rough search, the basis is orthogonal to half of the digits.
+        The basis of at most `room` vectors is orthogonal to cosines of `orthogonal`. If these are
+        more than rounding, Ritz pairs are computed only where they are expected to suffice.
         """
         S, known, n = self.S, self.known, self.S.n
         fixed, block = known.shape[1], X.shape[1]
-        room = _BLOCKS * block if S.sparse else min(_BLOCKS * block, max(6 * block, n // 16))
+        room = _BLOCKS * block if room is None else room
+        room = room if S.sparse else min(room, max(6 * block, n // 16))
+        exact, count = orthogonal == _ORTHOGONAL, 0
         # The basis begins with the known eigenvectors.
         V = np.empty((fixed + room, n))  # a row is a vector of the basis
         V[:fixed] = known.T
         H = np.zeros((room, room))  # S in the basis, without the known eigenvectors
         X = orthonormal_block(X, V[:fixed], 0.0, rng)
-        m, steps, size, look = 0, [], 0.0, 0.0
+        m, steps, size, look = 0, [], 0.0, self.sought
         while True:
             V[fixed + m : fixed + m + block] = X.T
             m += block
+            count += 1
             basis = V[: fixed + m]
             # S times the new block, less its projection on the basis.
-            if steps:
+            if count > 1:
                 W = S @ X
             else:
                 both = S @ np.hstack([known, X])
@@ -285,22 +319,22 @@ class _Search:
             H[:m, m - block : m] = C[fixed:]
             H[m - block : m, :m] = C[fixed:].T
             # Ritz pairs and their residuals decide on the end.
-            if exact or m >= look or m + block > room or len(steps) + 1 == max_iter:
+            if exact or m >= look or m + block > room or count == max_iter:
                 values, Y = linalg.eigh(H[:m, :m], driver="evd", check_finite=False)
                 values, Y = values[::-1], Y[:, ::-1]
                 size = max(size, float(np.abs(values).max()))
                 residuals = np.linalg.norm(W @ Y[m - block :, : self.sought], axis=0)
                 steps.append(values[: self.leading])
                 worst = residuals[: self.leading].max(initial=0.0)
-                self.report(len(steps), float(steps[-1].sum()), float(worst / (size or 1.0)))
+                self.report(count, float(steps[-1].sum()), float(worst / (size or 1.0)))
                 met = worst <= self.tol * size and residuals.max(initial=0.0) <= self.loose * size
-                if met or len(steps) == max_iter:
+                if (met and m >= self.sought) or count == max_iter:
                     break
-                look = min(2 * m, basis_for(self.tol, m, self.sought, worst / size))
-            else:
+                look = min(2 * m, basis_for(self.tol, m, self.sought, worst / (size or 1.0)))
+            elif steps:
                 steps.append(steps[-1])
             # The next block; a full basis starts anew from its best vectors.
-            X = orthonormal_block(W, basis, size, rng, _ORTHOGONAL if exact else _HALF)
+            X = orthonormal_block(W, basis, size, rng, orthogonal)
             if m + block > room:
                 kept = min(max(self.sought + block, room // 2), room - block)
                 V[fixed : fixed + kept] = Y[:, :kept].T @ basis[fixed:]

@@ -1,0 +1,26 @@
+/* Sparse rows times a block of 4 or 8 vectors (see sparse_products.c). */
+#ifndef MLCORE_SPARSE_PRODUCTS_H
+#define MLCORE_SPARSE_PRODUCTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define SPARSE_PRODUCTS_LOOPS(real)                                                                \
+  /* out[i] = a_i V, rows from `first` to `last` */                                                \
+  void (*rows_times)(ptrdiff_t first, ptrdiff_t last, const int64_t *indptr,                       \
+                     const int32_t *indices, const real *values, const double *V, ptrdiff_t width, \
+                     double *out);                                                                 \
+  /* out += sum_i a_i' t_i and sums += sum_i left[i] t_i, where t_i = a_i V - left[i] shift */     \
+  void (*gram_times)(ptrdiff_t first, ptrdiff_t last, const int64_t *indptr,                       \
+                     const int32_t *indices, const real *values, const double *left,               \
+                     const double *shift, const double *V, ptrdiff_t width, double *out,           \
+                     double *sums);
+
+typedef struct {
+  struct { SPARSE_PRODUCTS_LOOPS(float) } f;
+  struct { SPARSE_PRODUCTS_LOOPS(double) } d;
+} sparse_products_loops;
+
+extern const sparse_products_loops *sparse_products_table;
+
+#endif

@@ -1,0 +1,107 @@
+"""Products of sparse rows less a rank-one matrix, as centred rows are, which are never formed."""
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse as sp
+
+from mlcore._ext.numerics import sparse_products as _ext
+from mlcore.runtime.threads import OPERATIONS_PER_CALL, effective_threads, pieces
+
+_WIDTHS = 4, 8  # of blocks of vectors
+_GROUPS = 8  # of rows, at most: their sums are added for each step
+_OFTEN = 32  # entries of a column in each group, of which adding the sums is a few percent
+
+
+class CentredProducts:
+    """The matrix ``Z = A - left right'``: A (m, N) is CSR, left (m,) and right (N,) float64.
+
+    It is an `Operator` for `leading_eigenpairs`: the product with Z'Z in one reading of A.
+    """
+
+    sparse = True
+
+    def __init__(self, A: Any, left: np.ndarray, right: np.ndarray) -> None:
+        self.A, self.left, self.right = A, left, right
+        self.n: int = A.shape[1]
+        self._rows = (
+            A.indptr.astype(np.int64, copy=False),
+            A.indices.astype(np.int32, copy=False) if A.nnz else np.zeros(1, np.int32),
+            A.data if A.nnz else np.zeros(1),
+        )
+        # Ranges of rows for each call, so that Ctrl-C is soon seen, of each group.
+        calls = -(-2 * _WIDTHS[-1] * A.nnz // OPERATIONS_PER_CALL) or 1
+        groups = min(_GROUPS, max(1, A.nnz // (_OFTEN * self.n)))
+        bounds = np.searchsorted(A.indptr, np.linspace(0, A.nnz, groups * calls + 1))
+        bounds[[0, -1]] = 0, A.shape[0]
+        first, last = (part.reshape(groups, calls).T for part in (bounds[:-1], bounds[1:]))
+        self._calls = np.stack([first, last], axis=1).astype(np.int64)
+
+    def transposed(self) -> "CentredProducts":
+        """Return Z' with a copy of A', so that its rows are read in their order."""
+        return CentredProducts(sp.csr_array(self.A.T), self.right, self.left)
+
+    def times(self, V: np.ndarray) -> np.ndarray:
+        """Return Z V (m, k) float64 for V (N, k)."""
+        out = np.empty((self.A.shape[0], V.shape[1]))
+        threads = effective_threads(self.A.nnz * V.shape[1])
+        for columns, block in _blocks(V):
+            product = np.empty((len(out), block.shape[1]))
+            for first, last in pieces(len(out), self.A.nnz * block.shape[1] / max(1, len(out))):
+                _ext.rows_times(*self._rows, first, last, block, product, threads)
+            out[:, columns] = product[:, : columns.stop - columns.start]
+        out -= np.outer(self.left, self.right @ V)
+        return out
+
+    def __matmul__(self, V: np.ndarray) -> np.ndarray:
+        """Return Z'Z V (N, k) float64; the same bytes for any number of threads."""
+        out = np.empty((self.n, V.shape[1]))
+        threads = effective_threads(2 * self.A.nnz * V.shape[1])
+        for columns, block in _blocks(V):
+            parts = np.zeros((self._calls.shape[2], *block.shape))
+            sums = np.zeros((len(parts), block.shape[1]))
+            shift = self.right @ block
+            for ends in self._calls:
+                _ext.gram_times(*self._rows, self.left, shift, *ends, block, parts, sums, threads)
+            product = parts[0] if len(parts) == 1 else parts.sum(axis=0)
+            product -= self.right[:, None] * sums.sum(axis=0)
+            out[:, columns] = product[:, : columns.stop - columns.start]
+        return out
+
+    def dense(self) -> np.ndarray:
+        """Return Z'Z (N, N)."""
+        A = self.A.astype(np.float64, copy=False)
+        S = (A.T @ A).toarray()
+        sums = A.T @ self.left
+        S -= np.outer(sums, self.right)
+        S -= np.outer(self.right, sums - (self.left @ self.left) * self.right)
+        return (S + S.T) / 2
+
+
+def _blocks(V):
+    """Yield slices of the columns of V and copies of these, wide enough for the loops."""
+    k = V.shape[1]
+    for start in range(0, k, _WIDTHS[-1]):
+        columns = slice(start, min(k, start + _WIDTHS[-1]))
+        count = columns.stop - start
+        width = next(width for width in _WIDTHS if width >= count)
+        if count == width:
+            yield columns, np.ascontiguousarray(V[:, columns], dtype=np.float64)
+        else:
+            block = np.zeros((len(V), width))
+            block[:, :count] = V[:, columns]
+            yield columns, block
+
+
+def column_sums(X: Any, weight: np.ndarray, center: np.ndarray) -> np.ndarray:
+    """Return sums over the entries of each column of CSR rows, (4, d): in O(nnz) time.
+
+    They are ones, the weights, and these times the deviations from `center` and their squares.
+    """
+    sums = np.zeros((4, X.shape[1]))
+    indptr = X.indptr.astype(np.int64, copy=False)
+    indices = X.indices.astype(np.int32, copy=False)
+    if not X.nnz:
+        return sums
+    _ext.column_sums(indptr, indices, X.data, weight, center, sums)
+    return sums

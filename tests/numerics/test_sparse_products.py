@@ -1,0 +1,54 @@
+"""Products of sparse rows less a rank-one matrix against those of the dense matrix."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse as sp
+from threadpoolctl import threadpool_limits
+
+from mlcore.numerics.scatter import column_moments
+from mlcore.numerics.sparse_products import CentredProducts
+
+EPS = np.finfo(float).eps
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (7, 130), (130, 7), (5000, 20)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("density", [0.0, 0.3])
+def test_products_match_their_definition(shape, dtype, density):
+    rng = np.random.default_rng([*shape, int(10 * density)])
+    A = sp.csr_array(sp.random_array(shape, density=density, rng=rng, dtype=dtype))
+    left, right = rng.normal(size=shape[0]), rng.normal(size=shape[1])
+    Z = A.toarray().astype(float) - np.outer(left, right)
+    products = CentredProducts(A, left, right)
+    size = 8 * EPS * max(shape) * (1 + np.abs(Z).max()) ** 2
+    for k in (1, 3, 4, 5, 8, 9, 20):
+        V, U = rng.normal(size=(shape[1], k)), rng.normal(size=(shape[0], k))
+        assert_allclose(products.times(V), Z @ V, atol=size * 10)
+        assert_allclose(products @ V, Z.T @ (Z @ V), atol=size * max(shape) * 10)
+        assert_allclose(products.transposed().times(U), Z.T @ U, atol=size * 10)
+    assert_allclose(products.dense(), Z.T @ Z, atol=size * max(shape))
+    with threadpool_limits(1):
+        one = products @ V
+    assert_array_equal(one, products @ V)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e8])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_moments_of_sparse_columns(offset, weighted, dtype):
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((500, 6)) < 0.3, rng.normal(size=(500, 6)), 0.0)
+    X[:, 0] = rng.normal(size=500) + offset  # no zeros
+    X[:, 1] = 0
+    X = X.astype(dtype)
+    weight = rng.random(500) * (rng.random(500) < 0.8) if weighted else None
+    origin = np.zeros(6) if offset == 0 else np.array([offset, 0, 0, 0, 0.5, 0])
+    found = column_moments(sp.csr_array(X), weight, origin)
+    w = (np.ones(500) if weight is None else weight)[:, None].astype(np.longdouble)
+    wide = X.astype(np.longdouble) - origin
+    mean = (w * wide).sum(axis=0) / w.sum()
+    squares = (w * (wide - mean) ** 2).sum(axis=0)
+    assert found.weight == pytest.approx(float(w.sum()), rel=1e-14)
+    assert_allclose(found.mean, mean.astype(float), rtol=1e-12, atol=1e-13)
+    assert_allclose(found.squares, squares.astype(float), rtol=1e-12)
