@@ -62,6 +62,8 @@ DEFAULTS = {
     "SpectralClustering.assign_labels": "after k-means, samples move if that improves the cut",
     "AgglomerativeClustering.compute_distances": "they are computed in any case",
     "GaussianMixture.init_params": "clusters around centres that are far from each other",
+    "ElasticNet.tol": "bounds the duality gap over the objective of no coefficients",
+    "Lasso.tol": "bounds the duality gap over the objective of no coefficients",
     "PCA.tol": "bounds Lanczos residuals over the largest variance; other solvers have none",
     "KernelPCA.tol": "bounds Lanczos residuals over the largest eigenvalue",
     "KernelPCA.max_iter": "limits Lanczos, which ends long before",

@@ -22,7 +22,7 @@ from mlcore.decomposition import CCA, PCA, principal_angles
 from mlcore.entropy import fit_table, maximum_entropy, rake
 from mlcore.estimator.printed import fields_as_table
 from mlcore.kernel_ridge import KernelRidge
-from mlcore.linear_model import LinearRegression, LogisticRegression
+from mlcore.linear_model import ElasticNet, LinearRegression, LogisticRegression
 from mlcore.mixture import select_mixture
 from mlcore.online import Hedge, play
 from mlcore.svm import SVC
@@ -48,6 +48,7 @@ RESULTS = {
     "JointTable": lambda: JointTable(np.ones((30, 30)), names=["h", "x"]),
     "LikelihoodRatio": lambda: LinearRegression().fit(X, Y).inference().likelihood_ratio,
     "LinearInference": lambda: LinearRegression().fit(X, Y).inference(),
+    "PenaltyPath": lambda: ElasticNet().path(X, Y),
     "LinearPath": lambda: LinearRegression().fit(X, Y).path(np.logspace(-3, 3, 40)),
     "LogisticVerification": lambda: LogisticRegression().fit(X, Y > 0).verify(X, Y > 0),
     "MaximumEntropy": lambda: maximum_entropy(X, np.zeros(12)),
