@@ -14,7 +14,7 @@ from mlcore.runtime.memory import require_memory
 
 @dataclass(frozen=True, repr=False)
 class PCAVerification(Verification):
-    """How near components are to the best ones for given rows, in units of `scale_`.
+    """Distance of components from the best ones for given rows, in units of `scale_`.
 
     Parameters
     ----------
@@ -27,6 +27,14 @@ class PCAVerification(Verification):
         True if it is proved that no component was missed.
     residual : float
         Largest ``|Cu - lambda u|`` over the largest eigenvalue, of the components as stored.
+
+    Examples
+    --------
+    >>> from mlcore.datasets import load_iris
+    >>> from mlcore.decomposition import PCA
+    >>> X, _ = load_iris()
+    >>> PCA(2).fit(X).verify(X).complete
+    True
     """
 
     complete: bool
