@@ -9,7 +9,7 @@ from mlcore.linear_model import Lasso
 class LassoFits:
     """One penalty, and a path of 100, beside the bare product X'X, the floor of both."""
 
-    params, param_names = [(5_000, 50), (10_000, 400)], ["shape"]
+    params, param_names = [[(5_000, 50), (10_000, 400)]], ["shape"]
 
     def setup(self, shape):
         rng = np.random.default_rng(0)

@@ -51,7 +51,7 @@ class SparseLeastSquares:
 class WideRidge:
     """A ridge of more features than samples, or of about as many, beside the smaller product."""
 
-    params, param_names = [(500, 5000), (2000, 1000), (72, 7129)], ["shape"]
+    params, param_names = [[(500, 5000), (2000, 1000), (72, 7129)]], ["shape"]
 
     def setup(self, shape):
         rng = np.random.default_rng(0)
@@ -86,7 +86,7 @@ class WideRidge:
 class WideSparseRidge:
     """A ridge of sparse rows with 75 values each, beside forty products with these, the floor."""
 
-    params, param_names = [(2000, 20_000), (20_000, 5000)], ["shape"]
+    params, param_names = [[(2000, 20_000), (20_000, 5000)]], ["shape"]
 
     def setup(self, shape):
         rng = np.random.default_rng(0)
