@@ -47,6 +47,7 @@ _ROUTED = (
     "fit", "partial_fit", "score", "predict", "predict_proba", "predict_log_proba",
     "decision_function", "transform",
 )  # fmt: skip
+_fitted_name = re.compile(r"(?!__).*_", re.DOTALL).fullmatch
 _OUTLIVE_FIT = ("_requests", "_sklearn_output_config", "_skl_callbacks")
 
 
@@ -194,7 +195,7 @@ class Model:
         names = None if type(X_original) is np.ndarray else column_names(X_original)
         if names is not None:
             fitted["feature_names_in_"] = names
-        self._update_state(fitted | attributes, forget=filter(_is_fitted_name, vars(self)))
+        self._update_state(fitted | attributes, forget=filter(_fitted_name, vars(self)))
 
     def _update_state(self, changed: dict[str, Any], forget: Iterable[str] = ()) -> None:
         """Change some attributes and delete others by one assignment.
@@ -209,7 +210,7 @@ class Model:
     def _check_fitted(self) -> None:
         """Raise NotFittedError before the first fit."""
         # Fitted attributes come after the parameters.
-        if not any(map(_is_fitted_name, reversed(vars(self)))):
+        if not any(map(_fitted_name, reversed(vars(self)))):
             raise peer_class("NotFittedError")(
                 f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with "
                 "appropriate arguments before using this estimator."
@@ -446,10 +447,6 @@ def _n_columns(X):
         except ValueError:  # of different lengths
             return 1
     return int(shape[1]) if len(shape) > 1 else 1
-
-
-def _is_fitted_name(name: str) -> bool:
-    return name.endswith("_") and not name.startswith("__")
 
 
 def _release(version: str) -> tuple[int, ...]:
