@@ -96,6 +96,7 @@ else:
             return _importlib.import_module(f"mlcore.{name}")
         raise AttributeError(f"module 'mlcore' has no attribute {name!r}")
 
+
 del TYPE_CHECKING
 
 
