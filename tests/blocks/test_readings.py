@@ -1,5 +1,6 @@
 """Readings: the digest of a block, and sources that do not give the same rows each time."""
 
+import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -111,7 +112,7 @@ def test_objects_have_one_digest_in_all_processes():
     found = {
         subprocess.run(
             [sys.executable, "-P", "-c", OBJECTS],
-            env={"PYTHONHASHSEED": seed},
+            env=os.environ | {"PYTHONHASHSEED": seed},
             capture_output=True,
             check=True,
         ).stdout
