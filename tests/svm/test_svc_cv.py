@@ -1,4 +1,4 @@
-"""SVCCV against an exhaustive search over SVC, and the folds against scikit-learn's."""
+"""SVCCV against an exhaustive search over SVC."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,6 @@ from sklearn.model_selection import GridSearchCV, ShuffleSplit, StratifiedKFold
 
 from mlcore.checks.errors import ConvergenceWarning
 from mlcore.svm import SVC, SVCCV
-from mlcore.svm.cross_validation.folds import stratified_folds
 
 CS, GAMMAS = [0.1, 1.0, 10.0], [0.05, 0.5, 5.0]
 
@@ -17,24 +16,6 @@ def overlapping(n=150, classes=2, seed=0):
     rng = np.random.default_rng([n, classes, seed])
     y = rng.integers(0, classes, n)
     return rng.normal(size=(n, 3)) + 0.8 * y[:, None], y
-
-
-@pytest.mark.parametrize("n_folds", [2, 3, 5, 7])
-@pytest.mark.parametrize("seed", range(5))
-def test_folds_are_those_of_stratified_k_fold(n_folds, seed):
-    rng = np.random.default_rng(seed)
-    y = rng.choice(4, size=160, p=[0.5, 0.3, 0.1, 0.1])
-    fold = stratified_folds(y, n_folds)
-    for k, (_, test) in enumerate(StratifiedKFold(n_folds).split(y, y)):
-        assert_array_equal(np.flatnonzero(fold == k), test)
-
-
-def test_shuffled_folds_keep_the_shares_and_repeat():
-    y = np.repeat([0, 1, 2], [50, 30, 20])
-    fold = stratified_folds(y, 5, np.random.default_rng(0))
-    assert_array_equal(fold, stratified_folds(y, 5, np.random.default_rng(0)))
-    for k in range(5):
-        assert_array_equal(np.bincount(y[fold == k]), [10, 6, 4])
 
 
 @pytest.mark.parametrize("classes", [2, 4])

@@ -9,10 +9,10 @@ import numpy as np
 
 from mlcore.checks import as_choice, as_class_weights, as_real
 from mlcore.estimator import tables
+from mlcore.estimator.folds import Fold, folds_of
 from mlcore.kernels.vector_kernels import GammaRule, KernelName
 from mlcore.runtime.threads import single_threaded_blas
 from mlcore.svm.cross_validation.alpha_seeding import SeededTask, best_multiple, spans_of
-from mlcore.svm.cross_validation.folds import Fold, folds_of
 from mlcore.svm.formulations import Classification
 from mlcore.svm.machine import FEW, Settings, mark_rounded
 from mlcore.svm.multiclass.multiclass import (
@@ -183,7 +183,8 @@ class SVCCV(SupportVectorClassifier):
         progress = self._progress()
         checked = self._training_samples(X)
         samples = self._labelled(checked, y, sample_weight, settings)
-        folds = folds_of(self.cv, X, y, samples, checked.shape[0], type(self).__name__)
+        labels = samples.classes, samples.codes
+        folds = folds_of(self.cv, X, y, samples.rows, checked.shape[0], owner, labels)
         chosen = binary_tasks(len(samples.classes), self.multi_class)
         widths = self._resolved_gammas(gammas, settings, samples)
         settings = replace(settings, origin=far_origin(samples.X, settings.kernel))

@@ -13,10 +13,10 @@ from scipy import sparse
 
 from mlcore._ext.svm import probability as _ext
 from mlcore.checks.errors import peer_class, warn
+from mlcore.estimator.folds import stratified_folds
 from mlcore.kernels.expansion import row_blocks
 from mlcore.kernels.kernel import Kernel, of_numbers
 from mlcore.runtime.threads import effective_threads, pieces, single_threaded_blas
-from mlcore.svm.cross_validation.folds import stratified_folds
 from mlcore.svm.formulations import Formulation
 from mlcore.svm.multiclass.multiclass import (
     BinaryTask,

@@ -1,4 +1,4 @@
-"""Folds of a cross-validation: stratified ones, or those that the user gives."""
+"""Folds of a cross-validation: equal parts of rows or of classes, or those that the user gives."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -7,7 +7,6 @@ import numpy as np
 
 from mlcore.checks import as_integer
 from mlcore.checks.errors import warn
-from mlcore.svm.multiclass.multiclass import LabelledSamples
 
 
 class Fold(NamedTuple):
@@ -37,29 +36,43 @@ def stratified_folds(
     return fold
 
 
+def consecutive_folds(n_samples: int, n_folds: int) -> np.ndarray:
+    """Return the fold (n_samples,) that holds each sample out: those of scikit-learn's KFold."""
+    sizes = np.full(n_folds, n_samples // n_folds)
+    sizes[: n_samples % n_folds] += 1
+    return np.repeat(np.arange(n_folds), sizes)
+
+
 def folds_of(
-    cv: Any, X: Any, y: Any, samples: LabelledSamples, n_samples: int, owner: str
+    cv: Any,
+    X: Any,
+    y: Any,
+    rows: np.ndarray,
+    n_samples: int,
+    owner: str,
+    labels: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> list[Fold]:
-    """Return the folds as masks over the samples with weight."""
+    """Return the folds as masks over the samples with weight, whose places in X are `rows` (m,).
+
+    An integer `cv` makes consecutive folds; with `labels`, sorted classes and the codes (m,) of
+    samples, stratified ones. Else `cv` has or yields pairs over the `n_samples` rows of X.
+    """
     if isinstance(cv, str) or not (hasattr(cv, "split") or isinstance(cv, Iterable)):
         cv = as_integer(cv, "cv", owner=owner, at_least=2)
         # The folds go by the order of the rows in X, whatever the order they are stored in.
-        order = np.argsort(samples.rows)
-        counts = np.bincount(samples.codes)
-        if counts.max() < cv:
-            raise ValueError(
-                f"cv={cv} cannot be greater than the number of members in each class; the "
-                f"largest, {samples.classes.tolist()[counts.argmax()]!r}, has {counts.max()}."
-            )
-        if counts.min() < cv:
-            least = samples.classes.tolist()[counts.argmin()]
-            warn(
-                "UserWarning",
-                f"class {least!r} has only {counts.min()} members, less than cv={cv}: some "
-                "folds test none of it.",
-            )
+        order = np.argsort(rows)
         fold = np.empty(len(order), dtype=np.intp)
-        fold[order] = stratified_folds(samples.codes[order], cv)
+        if labels is None:
+            if len(order) < cv:
+                raise ValueError(
+                    f"{owner}: cv={cv} cannot be greater than n_samples={len(order)}, the number "
+                    "of samples with weight."
+                )
+            fold[order] = consecutive_folds(len(order), cv)
+        else:
+            classes, codes = labels
+            _require_members(classes, codes, cv)
+            fold[order] = stratified_folds(codes[order], cv)
         return [Fold(fold != k, fold == k) for k in range(cv)]
     pairs = list(cv.split(X, y) if hasattr(cv, "split") else cv)
     if not pairs:
@@ -67,7 +80,7 @@ def folds_of(
     folds = []
     for pair in pairs:
         try:
-            train, test = (_mask(part, n_samples)[samples.rows] for part in pair)
+            train, test = (_mask(part, n_samples)[rows] for part in pair)
         except (TypeError, ValueError, IndexError) as error:
             raise ValueError(
                 f"{owner}: cv must yield pairs of training and test indices below "
@@ -77,6 +90,23 @@ def folds_of(
             raise ValueError(f"{owner}: cv yields a fold without training or test samples.")
         folds.append(Fold(train, test))
     return folds
+
+
+def _require_members(classes, codes, n_folds):
+    """Refuse more folds than members of the largest class; warn of classes with fewer."""
+    counts = np.bincount(codes)
+    if counts.max() < n_folds:
+        raise ValueError(
+            f"cv={n_folds} cannot be greater than the number of members in each class; the "
+            f"largest, {classes.tolist()[counts.argmax()]!r}, has {counts.max()}."
+        )
+    if counts.min() < n_folds:
+        least = classes.tolist()[counts.argmin()]
+        warn(
+            "UserWarning",
+            f"class {least!r} has only {counts.min()} members, less than cv={n_folds}: some "
+            "folds test none of it.",
+        )
 
 
 def _mask(indices: Any, n_samples: int) -> np.ndarray:
