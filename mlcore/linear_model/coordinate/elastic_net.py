@@ -12,22 +12,25 @@ from mlcore.estimator import progress
 from mlcore.estimator.mixins import Regressor
 from mlcore.estimator.model import Model, warn
 from mlcore.estimator.progress import Progress
+from mlcore.linear_model.coordinate.columns import Columns
+from mlcore.linear_model.coordinate.penalties import Penalties, Solution
 from mlcore.linear_model.coordinate.penalty_path import PenaltyPath
-from mlcore.linear_model.coordinate.products import (
-    Penalties,
-    Products,
-    Solution,
-    degrees_of_freedom,
-    path,
-    solve,
+from mlcore.linear_model.coordinate.products import Products
+from mlcore.linear_model.coordinate.working_columns import ColumnProblem
+from mlcore.linear_model.regression.fitted import (
+    in_units_of_the_data,
+    predictions,
+    solved,
+    solved_in_span,
 )
-from mlcore.linear_model.regression.fitted import in_units_of_the_data, predictions, solved
 from mlcore.linear_model.regression.least_squares import EPS
 from mlcore.linear_model.regression.rows import DataUnits, Rows
+from mlcore.linear_model.regression.samples import samples_of, suits_samples
 from mlcore.runtime.memory import require_memory
 from mlcore.runtime.threads import single_threaded_blas
 
 _ABOVE = 1 + 1e-12  # times the least penalty without coefficients, so that they are exactly 0
+_DENSE, _SPARSE = 4000, 1000  # features, up to which products of all pay
 _LEAST = {True: 1e-3, False: 1e-2}  # share of the largest penalty of a path, if n > d and else
 
 
@@ -75,8 +78,9 @@ class ElasticNet(Regressor, Model):
     verbose : bool or int, default=False
         Print progress.
     callback : callable or None, default=None
-        Called as ``callback(step=, objective=, change=, seconds=)`` after every reading of the
-        rows; the change is the duality gap. For several targets the sums of both.
+        Called as ``callback(step=, objective=, change=, seconds=)`` after every reading of many
+        rows, and at the end of a fit to few; the change is the duality gap. For several targets the
+        sums of both.
 
     Attributes
     ----------
@@ -112,11 +116,18 @@ class ElasticNet(Regressor, Model):
 
     Notes
     -----
-    One reading of the rows sums the products of columns, O(n d²) time, or O(nnz d) for sparse data;
-    a round costs O(d²) and for a active features O(a³) time. Memory is data + O(d²). A second
-    reading computes the gap, ``(1 - t)² |r|²/2 + sum_j (alpha r |w_j| - t w_j g_j)`` over S, for
-    the residuals times that t with which they are feasible in the dual. A weight of 2 is a copy of
-    a sample, and the scale of all weights does not count.
+    More rows than features, of these up to 4000, or 1000 in sparse data: one reading sums the
+    products of columns, O(n d²) time, or O(nnz d) for sparse data; a round costs O(d²) and for a
+    active features O(a³) time. Memory is data + O(d²). A second reading computes the gap.
+
+    Else: products of those f features alone that correlations show to matter, O(n f²) time, in one
+    copy of the data by columns; correlations of all, O(n d) or O(nnz) time, give the gap, new
+    features, and proofs that others have no coefficient (gap-safe screening). Memory is twice the
+    data + O(f²).
+
+    The gap is ``(1 - t)² |r|²/2 + sum_j (alpha r |w_j| - t w_j g_j)`` over S, for the residuals
+    times that t with which they are feasible in the dual. A weight of 2 is a copy of a sample, and
+    the scale of all weights does not count.
 
     Where features depend on each other the lasso has several minimisers: do not use it to choose
     among correlated features; with ``l1_ratio < 1`` equal features share their coefficient.
@@ -131,6 +142,11 @@ class ElasticNet(Regressor, Model):
     coordinate descent*, Journal of Statistical Software 33, 2010.
     H. Zou, T. Hastie, R. Tibshirani, *On the "degrees of freedom" of the lasso*, Annals of
     Statistics 35, 2007.
+    R. Tibshirani, J. Bien, J. Friedman, T. Hastie, N. Simon, J. Taylor, R. J. Tibshirani, *Strong
+    rules for discarding predictors in lasso-type problems*, Journal of the Royal Statistical
+    Society B 74, 2012.
+    E. Ndiaye, O. Fercoq, A. Gramfort, J. Salmon, *Gap safe screening rules for sparsity enforcing
+    penalties*, Journal of Machine Learning Research 18, 2017.
 
     Examples
     --------
@@ -231,30 +247,27 @@ class ElasticNet(Regressor, Model):
         """
         settings, owner = self._settings(), type(self).__name__
         with Progress(self.verbose, self.callback, owner, self) as steps:
-            rows, sums = self._rows(X, y, sample_weight, settings, settings.alpha)
-            alpha, data_units = settings.alpha, rows.data_units
-            products = Products.of(sums, data_units, settings.fit_intercept, rows.X.shape[0])
-            penalties = Penalties.of(data_units, products.total, settings.l1_ratio).times(alpha)
+            alpha = settings.alpha
+            rows, problem = self._problem(X, y, sample_weight, settings, alpha)
+            data_units = rows.data_units
+            penalties = Penalties.of(data_units, problem.total, settings.l1_ratio).times(alpha)
             readings = 0
 
             def fitted(solution):
-                return self._attributes(rows, products, penalties, solution, settings)
+                return self._attributes(rows, problem, penalties, solution, settings)
 
             def report(solution):
                 nonlocal readings
                 readings += 1
-                factor = np.ldexp(1 / products.total, 2 * data_units.target_power)
+                factor = np.ldexp(1 / problem.total, 2 * data_units.target_power)
                 objective, gap = (factor * v for v in (solution.objective, solution.gap))
                 steps.step(readings, objective.sum(), gap.sum(), lambda: fitted(solution))
 
             if alpha * settings.l1_ratio == 0:
-                solution = _without_lasso(rows, sums, alpha, settings)
+                solution = _without_lasso(rows, alpha, settings)
                 report(solution)
             else:
-                solution = solve(
-                    rows, products, penalties, settings.tol, settings.max_iter, report,
-                    settings.fit_intercept,
-                )  # fmt: skip
+                solution = problem.solve(penalties, settings.tol, settings.max_iter, report)
         attributes = fitted(solution)
         self._set_fitted(X, **attributes)
         if not self.converged_ and (solution.n_iter >= settings.max_iter).any():
@@ -297,8 +310,10 @@ class ElasticNet(Regressor, Model):
 
         Notes
         -----
-        Each penalty starts from the coefficients of the next larger one. Gaps are those of the
-        products of columns, with an allowance for what rounding does to them.
+        Each penalty starts from the coefficients of the next larger one, and keeps the products
+        and the factor of the features with coefficients. Gaps are those of products of columns,
+        with an allowance for what rounding does to them, or of residuals where products of all are
+        not needed.
         """
         settings, owner = self._settings(), type(self).__name__
         grid = np.ndim(alphas) == 0
@@ -315,15 +330,14 @@ class ElasticNet(Regressor, Model):
             alphas = as_penalties(alphas, "alphas", owner)
             if not alphas.all():
                 raise ValueError(f"{owner}: alphas must be above 0: LinearRegression has none.")
-        rows, sums = self._rows(X, y, sample_weight, settings, 1.0 if grid else alphas.max())
-        products = Products.of(sums, rows.data_units, settings.fit_intercept, rows.X.shape[0])
-        penalties = Penalties.of(rows.data_units, products.total, settings.l1_ratio)
+        rows, problem = self._problem(X, y, sample_weight, settings, 1.0 if grid else alphas.max())
+        penalties = Penalties.of(rows.data_units, problem.total, settings.l1_ratio)
         if grid:
-            alphas = _grid(rows, products, penalties, number, eps, owner)
+            alphas = _grid(rows, problem, penalties, number, eps, owner)
         order = np.argsort(-alphas, kind="stable")
         back = np.argsort(order, kind="stable")
         if settings.l1_ratio == 0 or not alphas.any():
-            found = [_without_lasso(rows, sums, alpha, settings) for alpha in alphas]
+            found = [_without_lasso(rows, alpha, settings) for alpha in alphas]
             if not alphas.any():
                 found = [
                     one._replace(coef=0 * one.coef, gap=np.zeros_like(one.gap)) for one in found
@@ -332,12 +346,9 @@ class ElasticNet(Regressor, Model):
             values = [(one.objective, one.gap, one.n_iter) for one in found]
             figures = np.array(values).swapaxes(1, 2)
         else:
-            dtype = rows.X.dtype
-            coef, figures = path(
-                products, penalties, alphas[order], settings.tol, settings.max_iter, dtype
-            )
+            coef, figures = problem.path(penalties, alphas[order], settings.tol, settings.max_iter)
             coef, figures = coef[back], figures[back]
-        return self._as_path(rows, products, alphas, coef, figures, settings)
+        return self._as_path(rows, problem, alphas, coef, figures, settings)
 
     def predict(self, X: Any) -> np.ndarray:
         """Return ``w'x + b`` for each row: (n_samples,), or (n_samples, n_targets).
@@ -366,38 +377,46 @@ class ElasticNet(Regressor, Model):
             as_integer(self.max_iter, "max_iter", owner=owner, at_least=1),
         )
 
-    def _rows(self, X, y, sample_weight, settings, largest):
-        """Return the rows of positive weight, and the sums of their products."""
+    def _problem(self, X, y, sample_weight, settings, largest):
+        """Return the rows of positive weight, and their problem: by products or by columns."""
         owner = type(self).__name__
         # NaN shows in the sums, but of rows without weight.
         checked = self._check_X(X, reset=True, check_finite=sample_weight is not None)
         checked, Y, weight, several = self._weighted_targets(checked, y, sample_weight)
         weight, _ = scaled_weights(weight)
+        by_products = suits_products(checked)
+        data_units = DataUnits.of(checked, Y, settings.fit_intercept, several, zeros=by_products)
+        rows = Rows.of(checked, Y, weight, data_units)
+        of_ridge = rows.total * largest * (1 - settings.l1_ratio)
+        if not by_products:
+            columns = Columns.of(rows, settings.fit_intercept)
+            outside = columns.out_of_range(rows, owner)
+            if outside.any():
+                rows = rows._replace(data_units=data_units.with_powers(checked, of_ridge, outside))
+                columns = Columns.of(rows, settings.fit_intercept)
+            return rows, ColumnProblem.of(rows, columns, settings.fit_intercept)
         d = checked.shape[1]
         require_memory(d, d, 32, what="products of columns", instead="use fewer features")
-        data_units = DataUnits.of(checked, Y, settings.fit_intercept, several)
-        rows = Rows.of(checked, Y, weight, data_units)
         sums = rows.sums(owner)
         outside = rows.out_of_range(sums, settings.fit_intercept)
         if outside.any():
-            of_ridge = rows.total * largest * (1 - settings.l1_ratio)
             rows = rows._replace(data_units=data_units.with_powers(checked, of_ridge, outside))
             sums = rows.sums(owner)
-        return rows, sums
+        return rows, Products.of(sums, rows, settings.fit_intercept, checked.shape[0])
 
-    def _attributes(self, rows, products, penalties, solution, settings):
+    def _attributes(self, rows, problem, penalties, solution, settings):
         """Return the fitted attributes, in the units of the data."""
         data_units, dtype, owner = rows.data_units, rows.X.dtype, type(self).__name__
         coef, intercept, mean = in_units_of_the_data(solution, data_units, dtype, owner)
         if not settings.fit_intercept:
             intercept = np.zeros(len(intercept))
-        factor = np.ldexp(1 / products.total, 2 * data_units.target_power)
+        factor = np.ldexp(1 / problem.total, 2 * data_units.target_power)
         objective, gap = factor * solution.objective, factor * solution.gap
         if settings.fit_intercept:
-            gap = gap + _of_intercept(rows, products, coef, mean) ** 2 / 2
-        allowed = settings.tol * factor * products.squares / 2
+            gap = gap + _of_intercept(rows, problem, coef, mean) ** 2 / 2
+        allowed = settings.tol * factor * problem.squares / 2
         exact = settings.alpha * settings.l1_ratio == 0
-        freedom = [degrees_of_freedom(products, penalties.ridge, w) for w in solution.coef.T]
+        freedom = [problem.degrees_of_freedom(penalties.ridge, w) for w in solution.coef.T]
         values = {
             "intercept_": intercept,
             "objective_": objective,
@@ -413,16 +432,16 @@ class ElasticNet(Regressor, Model):
             "active_": np.flatnonzero(coef.any(axis=0)).astype(np.int64),
             "origin_": data_units.origin.astype(dtype),
             "_units_": data_units,
-            "_solution_": AtCenter(products.center, mean),
+            "_solution_": AtCenter(problem.center, mean),
         }
 
-    def _as_path(self, rows, products, alphas, coef, figures, settings):
+    def _as_path(self, rows, problem, alphas, coef, figures, settings):
         """Return the path in the units of the data; warn of penalties that `max_iter` ended."""
         data_units, dtype, owner = rows.data_units, rows.X.dtype, type(self).__name__
         m, d, k = coef.shape
         of_all = Solution(
-            coef.transpose(1, 0, 2).reshape(d, m * k), products.center,
-            np.tile(products.offset, m), *np.zeros((3, 1)),
+            coef.transpose(1, 0, 2).reshape(d, m * k), problem.center,
+            np.tile(problem.offset, m), *np.zeros((3, 1)),
         )  # fmt: skip
         units = data_units._replace(
             target_origin=np.tile(data_units.target_origin, m),
@@ -431,14 +450,14 @@ class ElasticNet(Regressor, Model):
         weights, intercept, mean = in_units_of_the_data(of_all, units, dtype, owner)
         rounding = 0.0
         if settings.fit_intercept:
-            rounding = _of_intercept(rows, products, weights, mean, m).reshape(m, k) ** 2 / 2
+            rounding = _of_intercept(rows, problem, weights, mean, m).reshape(m, k) ** 2 / 2
         else:
             intercept = np.zeros(len(intercept))
-        factor = np.ldexp(1 / products.total, 2 * data_units.target_power)
+        factor = np.ldexp(1 / problem.total, 2 * data_units.target_power)
         objective, gap = factor * figures[:, :, 0], factor * figures[:, :, 1] + rounding
         n_iter = figures[:, :, 2].astype(np.int64)
         unfinished = (n_iter >= settings.max_iter) & (
-            figures[:, :, 1] > settings.tol * products.squares / 2
+            figures[:, :, 1] > settings.tol * problem.squares / 2
         )
         if unfinished.any():
             warn(
@@ -508,21 +527,37 @@ class Lasso(ElasticNet):
         self.callback = callback
 
 
-def _without_lasso(rows, sums, alpha, settings):
+def suits_products(X: Any) -> bool:
+    """Return True if the products of all features are worth their time."""
+    n, d = X.shape
+    return n > d and d <= (_SPARSE if sp.issparse(X) else _DENSE)
+
+
+def _without_lasso(rows, alpha, settings):
     """Return the solution of ridge regression or, at alpha = 0, of least squares."""
     power, alphas = rows.data_units.power, np.full(rows.Y.shape[1], rows.total * alpha)
+    n, d = rows.X.shape
+    fit = sums = None
     if settings.l1_ratio > 0:
         alphas[:] = 0
-    with single_threaded_blas():
-        fit = solved(rows, sums, power, alphas, settings.fit_intercept, rows.X.dtype)
+    if suits_samples(rows.X, alphas.min()):
+        samples = samples_of(rows, settings.fit_intercept)
+        if samples is not None:
+            with single_threaded_blas():
+                fit = solved_in_span(samples, alphas, settings.fit_intercept, rows.X.dtype)
+    if fit is None:
+        if n > d:
+            sums = rows.sums("")
+        with single_threaded_blas():
+            fit = solved(rows, sums, power, alphas, settings.fit_intercept, rows.X.dtype)
     none = np.zeros(len(alphas), np.int64)
     return Solution(fit.coef, fit.center, fit.offset, fit.objective / 2, fit.gap / 2, none)
 
 
-def _grid(rows, products, penalties, number, eps, owner):
+def _grid(rows, problem, penalties, number, eps, owner):
     """Return penalties in equal ratios, the first the least without coefficients."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = np.where(products.C != 0, np.abs(products.C) / penalties.lasso, 0.0)
+        ratios = np.where(problem.C != 0, np.abs(problem.C) / penalties.lasso, 0.0)
     largest = float(ratios.max(initial=0.0)) * _ABOVE
     if largest == 0:
         warn("UserWarning", f"{owner}: all alphas are 0, as all coefficients are for any of them.")
@@ -532,10 +567,10 @@ def _grid(rows, products, penalties, number, eps, owner):
     return largest * least ** (np.arange(number) / max(number - 1, 1))
 
 
-def _of_intercept(rows, products, coef, mean, copies=1):
+def _of_intercept(rows, problem, coef, mean, copies=1):
     """Return bounds of the error of intercepts, (k,), by rounding, and of the means of targets."""
-    data_units, total = rows.data_units, products.total
-    far = np.abs(data_units.origin + np.ldexp(products.center, data_units.power))
-    size = np.ldexp(np.sqrt(products.squares / total), data_units.target_power)
+    data_units, total = rows.data_units, problem.total
+    far = np.abs(data_units.origin + np.ldexp(problem.center, data_units.power))
+    size = np.ldexp(np.sqrt(problem.squares / total), data_units.target_power)
     error = 4 * EPS * (np.abs(mean) + np.abs(coef) @ far)
-    return error + np.tile(2 * EPS * np.sqrt(max(products.n, 4)) * size, copies)
+    return error + np.tile(2 * EPS * np.sqrt(max(problem.n, 4)) * size, copies)

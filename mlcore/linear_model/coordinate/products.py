@@ -5,11 +5,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import linalg
 
 from mlcore._ext.linear_model import coordinate as _ext
+from mlcore.linear_model.coordinate.penalties import Penalties, Solution, trace_of_fit
 from mlcore.linear_model.regression.least_squares import EPS
-from mlcore.linear_model.regression.rows import DataUnits, Rows
+from mlcore.linear_model.regression.rows import Rows
 from mlcore.numerics.eigen.lapack import stoppable
 from mlcore.numerics.scatter import Scatter
 from mlcore.runtime.threads import single_threaded_blas
@@ -17,40 +17,15 @@ from mlcore.runtime.threads import single_threaded_blas
 _READINGS = 5  # of the rows, in which their residuals correct what products have lost
 _INNER = 0.5  # of a tolerance, to which problems of products are solved
 _WORTH = 1e7  # operations from which a thread of its own is worth it
-_LARGEST = 1e300  # penalty, so that its product with 0 is 0
-_INDEPENDENT = 1e-10  # square of a pivot, in columns of unit length
-
-
-class Penalties(NamedTuple):
-    """Factors of ``|w_j|``, (d, k), and of ``w_j²/2``, (d,), in `DataUnits`, for alpha = 1.
-
-    They are those of sums over rows, not of means.
-    """
-
-    lasso: np.ndarray
-    ridge: np.ndarray
-
-    @classmethod
-    def of(cls, data_units: DataUnits, total: float, l1_ratio: float) -> "Penalties":
-        """Return the penalties of targets whose rows have this total weight."""
-        power, target_power = data_units.power[:, None], data_units.target_power
-        with np.errstate(over="ignore", under="ignore"):
-            lasso = np.ldexp(total * l1_ratio, -power - target_power)
-            ridge = np.ldexp(total * (1 - l1_ratio), -2 * data_units.power)
-        return cls(np.minimum(lasso, _LARGEST), np.minimum(ridge, _LARGEST))
-
-    def times(self, alpha: float) -> "Penalties":
-        """Return the penalties of this alpha."""
-        with np.errstate(over="ignore", under="ignore"):
-            return Penalties(*(np.minimum(alpha * part, _LARGEST) for part in self))
 
 
 class Products(NamedTuple):
-    """Products of d features G (d, d), and of these with k targets C (d, k), about the `center`.
+    """Least squares of k targets by products of d features G (d, d), and of these with targets C
+    (d, k), about the `center`.
 
     `size` (d,) are the lengths of features, `offset` (k,) the targets there, and `squares` (k,)
     those about it; `total` is the weight of rows, and `n` their number. G and C are 0 for features
-    that are constant but for rounding.
+    that are constant but for rounding. `rows` may be more than those of the sums, for a path.
     """
 
     G: np.ndarray
@@ -61,10 +36,13 @@ class Products(NamedTuple):
     offset: np.ndarray
     total: float
     n: int
+    rows: Rows
+    fit_intercept: bool
 
     @classmethod
-    def of(cls, sums: Scatter, data_units: DataUnits, fit_intercept: bool, n: int) -> "Products":
-        """Return those of sums over features and targets side by side."""
+    def of(cls, sums: Scatter, rows: Rows, fit_intercept: bool, n: int) -> "Products":
+        """Return those of sums over features and targets of n rows, side by side."""
+        data_units = rows.data_units
         d, (total, mean, gram) = len(data_units.power), sums
         center, offset, constant = mean[:d], mean[d:].copy(), np.zeros(d, bool)
         if fit_intercept:
@@ -77,72 +55,76 @@ class Products(NamedTuple):
         size = np.sqrt(squares[:d])
         if constant.any():
             G[constant], G[:, constant], C[constant] = 0, 0, 0
-        return cls(G, C, size, squares[d:].copy(), center, offset, total, n)
+        return cls(
+            G, C, size, squares[d:].copy(), center, offset, total, n, rows, fit_intercept
+        )  # fmt: skip
 
     def noise(self, dtype: Any, of_coef: float = 0.0) -> np.ndarray:
         """Return the rounding errors of slopes, as `_ext` has them, of sums in this type."""
         eps = float(np.finfo(dtype).eps)
         return np.array([2 * math.sqrt(max(self.n, len(self.G))) * eps, of_coef, of_coef + 2 * EPS])
 
+    def solve(
+        self, penalties: Penalties, tol: float, max_iter: int, report: Callable[[Solution], None]
+    ) -> Solution:
+        """Return the best coefficients, with a gap of residuals of the rows at most `tol` of the
+        objective of 0, or as small as `max_iter` rounds and rounding leave it.
 
-class Solution(NamedTuple):
-    """Coefficients (d, k) in the `DataUnits`, with the value at `center`, and their evidence.
+        After each reading of the rows the products with their residuals replace those with targets,
+        so that errors of G only slow the fit down.
+        """
+        (d, k), dtype = self.C.shape, self.rows.X.dtype
+        lasso, ridge = penalties
+        C, squares, W = self.C.copy(), self.squares.copy(), np.zeros((d, k))
+        allowed, left, best = tol * self.squares / 2, np.full(k, max_iter), None
+        todo = np.arange(k)
+        for _ in range(_READINGS):
+            before = W
+            W = W.copy()
+            for t in todo:
+                target = C[:, t], squares[t], np.ascontiguousarray(lasso[:, t]), ridge
+                found = _descended(
+                    self, target, np.ones(1), _INNER * allowed[t], left[t], dtype, W[:, t]
+                )
+                W[:, t] = found[0][0]
+                left[t] -= int(found[1][0, 2])
+            # In the type of the data, with the evidence of all rows.
+            solution, slopes, residual = _evidence(self, penalties, W)
+            solution = solution._replace(n_iter=max_iter - left)
+            if best is not None:
+                solution = _better(solution, best)
+            report(solution)
+            improved = best is None or (solution.gap < 0.5 * best.gap)
+            best = solution
+            todo = np.flatnonzero((solution.gap > allowed) & improved & (left > 0))
+            if not len(todo) or (W == before).all():
+                break
+            C = slopes + self.G @ W
+            squares = residual + np.einsum("ij,ij->j", W, C + slopes)
+        return best
 
-    `objective` and `gap` (k,) are those of sums over rows; `n_iter` (k,) counts rounds.
-    """
-
-    coef: np.ndarray
-    center: np.ndarray
-    offset: np.ndarray
-    objective: np.ndarray
-    gap: np.ndarray
-    n_iter: np.ndarray
-
-
-def solve(
-    rows: Rows,
-    products: Products,
-    penalties: Penalties,
-    tol: float,
-    max_iter: int,
-    report: Callable[[Solution], None],
-    fit_intercept: bool,
-) -> Solution:
-    """Return the best coefficients, with a gap of residuals of the rows at most `tol` of the
-    objective of 0, or as small as `max_iter` rounds and rounding leave it.
-
-    After each reading of the rows the products with their residuals replace those with targets, so
-    that errors of G only slow the fit down.
-    """
-    (d, k), dtype = products.C.shape, rows.X.dtype
-    lasso, ridge = penalties
-    C, squares, W = products.C.copy(), products.squares.copy(), np.zeros((d, k))
-    allowed, left, best = tol * products.squares / 2, np.full(k, max_iter), None
-    todo = np.arange(k)
-    for _ in range(_READINGS):
-        before = W
-        W = W.copy()
-        for t in todo:
-            target = C[:, t], squares[t], np.ascontiguousarray(lasso[:, t]), ridge
-            found = _descended(
-                products, target, np.ones(1), _INNER * allowed[t], left[t], dtype, W[:, t]
+    def path(
+        self, penalties: Penalties, alphas: np.ndarray, tol: float, max_iter: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return coefficients (m, d, k) for descending alphas, and figures (m, k, 3): objective,
+        gap and number of rounds, the gap by products, with an allowance for their rounding.
+        """
+        (d, k), m, dtype = self.C.shape, len(alphas), self.rows.X.dtype
+        coef, figures = np.empty((m, d, k)), np.empty((m, k, 3))
+        of_coef = 0.0 if dtype == np.float64 else float(np.finfo(dtype).eps)
+        for t in range(k):
+            allowed = tol * self.squares[t] / 2
+            lasso = np.ascontiguousarray(penalties.lasso[:, t])
+            target = self.C[:, t], self.squares[t], lasso, penalties.ridge
+            coef[:, :, t], figures[:, t] = _descended(
+                self, target, alphas, allowed, max_iter, dtype, np.zeros(d), of_coef
             )
-            W[:, t] = found[0][0]
-            left[t] -= int(found[1][0, 2])
-        # In the type of the data, with the evidence of all rows.
-        solution, slopes, residual = _evidence(rows, products, penalties, W, fit_intercept)
-        solution = solution._replace(n_iter=max_iter - left)
-        if best is not None:
-            solution = _better(solution, best)
-        report(solution)
-        improved = best is None or (solution.gap < 0.5 * best.gap)
-        best = solution
-        todo = np.flatnonzero((solution.gap > allowed) & improved & (left > 0))
-        if not len(todo) or (W == before).all():
-            break
-        C = slopes + products.G @ W
-        squares = residual + np.einsum("ij,ij->j", W, C + slopes)
-    return best
+        return coef, figures
+
+    def degrees_of_freedom(self, ridge: np.ndarray, w: np.ndarray) -> float:
+        """Return the trace of the map from targets to fitted values, with the signs of w fixed."""
+        face = np.flatnonzero(w)
+        return trace_of_fit(self.G[np.ix_(face, face)], ridge[face])
 
 
 def _better(solution, best):
@@ -156,12 +138,13 @@ def _better(solution, best):
     )
 
 
-def _evidence(rows, products, penalties, W, fit_intercept):
+def _evidence(products, penalties, W):
     """Return the solution W as it is stored, and its slopes (without ridge) and squares."""
+    rows = products.rows
     W[:] = _as_stored(W, rows.data_units, rows.X.dtype)
     squares, sums_left, slopes = rows.residuals(W, products.center, products.offset)
     offset = products.offset
-    if fit_intercept:
+    if products.fit_intercept:
         shift = sums_left / products.total
         offset = offset + shift
         squares = squares - sums_left * shift
@@ -190,30 +173,6 @@ def _as_stored(W, data_units, dtype):
         return np.ldexp(np.ldexp(W, power).astype(dtype).astype(np.float64), -power)
 
 
-def path(
-    products: Products,
-    penalties: Penalties,
-    alphas: np.ndarray,
-    tol: float,
-    max_iter: int,
-    dtype: Any,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return coefficients (m, d, k) for descending alphas, and figures (m, k, 3): objective, gap,
-    number of rounds; the gap is of products, with an allowance for their rounding.
-    """
-    (d, k), m = products.C.shape, len(alphas)
-    coef, figures = np.empty((m, d, k)), np.empty((m, k, 3))
-    of_coef = 0.0 if dtype == np.float64 else float(np.finfo(dtype).eps)
-    for t in range(k):
-        allowed = tol * products.squares[t] / 2
-        lasso = np.ascontiguousarray(penalties.lasso[:, t])
-        target = products.C[:, t], products.squares[t], lasso, penalties.ridge
-        coef[:, :, t], figures[:, t] = _descended(
-            products, target, alphas, allowed, max_iter, dtype, np.zeros(d), of_coef
-        )
-    return coef, figures
-
-
 def _descended(products, target, alphas, allowed, max_rounds, dtype, start, of_coef=0.0):
     """Return the minimisers (m, d) for the alphas, and their figures (m, 3)."""
     c, squares, lasso, ridge = target
@@ -222,7 +181,7 @@ def _descended(products, target, alphas, allowed, max_rounds, dtype, start, of_c
     arguments = (
         products.G, np.ascontiguousarray(c), float(squares), lasso, ridge, alphas, products.size,
         products.noise(dtype, of_coef), float(allowed), int(max_rounds), start.copy(),
-        np.empty((4, d)), np.empty(d * d), np.empty(d, np.intp), W, figures,
+        np.empty((7, d)), np.empty(d * d), np.empty((2, d), np.intp), W, figures,
     )  # fmt: skip
     with single_threaded_blas():
         if m * d * d < _WORTH:
@@ -230,28 +189,3 @@ def _descended(products, target, alphas, allowed, max_rounds, dtype, start, of_c
         else:
             stoppable(lambda: _ext.descend(*arguments))
     return W, figures
-
-
-def degrees_of_freedom(products: Products, ridge: np.ndarray, w: np.ndarray) -> float:
-    """Return the trace of the map from targets to fitted values, with the signs of w (d,) fixed.
-
-    That is the rank of the face, less the shares of the ridge.
-    """
-    face = np.flatnonzero((w != 0) & (products.G.diagonal() > 0))
-    if not len(face):
-        return 0.0
-    scale = 1 / np.sqrt(products.G.diagonal()[face])
-    M = products.G[np.ix_(face, face)] * scale * scale[:, None]
-    more = ridge[face] * scale**2
-    factor, info = linalg.lapack.dpotrf(M + np.diag(more), lower=1)
-    if info == 0 and np.square(factor.diagonal()).min() > _INDEPENDENT:
-        if not more.any():
-            return float(len(face))
-        inverse = linalg.lapack.dpotri(factor, lower=1)[0]
-        return float(len(face) - more @ inverse.diagonal())
-    values, vectors = linalg.eigh(M)
-    kept = values > _INDEPENDENT * values[-1]
-    if not more.any():
-        return float(np.count_nonzero(kept))
-    values, vectors = linalg.eigh(M, M + np.diag(more + EPS))
-    return float(values.sum())

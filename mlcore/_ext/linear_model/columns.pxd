@@ -1,0 +1,135 @@
+"""Centred columns Z (n, d) of weighted rows, dense or sparse. Inline, so that no call crosses a
+module.
+
+Dense columns are rows of `dense` (d, n). Sparse ones have entries (CSC) less ``mean[j] root``,
+which is not formed. Both are times the roots of weights, `root` (n,), whose squares sum to `total`.
+"""
+from cython.parallel cimport prange
+from libc.stdint cimport int8_t, int32_t, int64_t
+
+from mlcore._ext.shared.blas cimport add_multiple, dot, gemm_nt
+
+cdef enum:
+    COLUMNS = 16  # of a block
+
+
+cdef struct Columns:
+    Py_ssize_t n
+    Py_ssize_t d
+    bint sparse
+    const double* dense
+    const int64_t* indptr
+    const int32_t* indices
+    const double* values
+    const double* mean
+    const double* root
+    double total
+
+
+cdef inline Columns columns_of(const double[:, ::1] dense, const int64_t[::1] indptr,
+                               const int32_t[::1] indices, const double[::1] values,
+                               const double[::1] mean, const double[::1] root) noexcept:
+    """Return the columns; they are sparse if `dense` is empty."""
+    cdef Columns Z
+    cdef Py_ssize_t i
+    Z.n, Z.d, Z.sparse = root.shape[0], mean.shape[0], dense.shape[0] == 0
+    Z.dense = NULL
+    if not Z.sparse:
+        Z.dense = &dense[0, 0]
+    Z.indptr, Z.indices, Z.values = &indptr[0], &indices[0], &values[0]
+    Z.mean, Z.root, Z.total = &mean[0], &root[0], 0
+    for i in range(Z.n):
+        Z.total += root[i] * root[i]
+    return Z
+
+
+cdef inline double times_sparse(const Columns* Z, Py_ssize_t j, const double* x,
+                                double along) noexcept nogil:
+    """Return the product of a column and x (n,), `along` being that of x and root.
+
+    Four sums do not wait for each other: half of the time.
+    """
+    cdef int64_t i, last = Z.indptr[j + 1], even = last - (last - Z.indptr[j]) % 4
+    cdef double a = 0, b = 0, c = 0, d = 0
+    for i in range(Z.indptr[j], even, 4):
+        a = a + Z.values[i] * x[Z.indices[i]]
+        b = b + Z.values[i + 1] * x[Z.indices[i + 1]]
+        c = c + Z.values[i + 2] * x[Z.indices[i + 2]]
+        d = d + Z.values[i + 3] * x[Z.indices[i + 3]]
+    for i in range(even, last):
+        a = a + Z.values[i] * x[Z.indices[i]]
+    return (a + b) + (c + d) - Z.mean[j] * along
+
+
+cdef inline void correlate(const Columns* Z, const double* r, const int8_t* out, int8_t which,
+                           double* h, int n_threads) noexcept nogil:
+    """h_j := z_j'r for columns whose `out` is `which`."""
+    cdef Py_ssize_t block, n_blocks = (Z.d + COLUMNS - 1) // COLUMNS
+    cdef double along = dot(<int> Z.n, Z.root, r) if Z.sparse else 0
+    for block in prange(n_blocks, num_threads=n_threads, schedule="static"):
+        correlate_block(Z, r, along, out, which, h, block * COLUMNS)
+
+
+cdef inline void correlate_block(const Columns* Z, const double* r, double along,
+                                 const int8_t* out, int8_t which, double* h,
+                                 Py_ssize_t first) noexcept nogil:
+    cdef Py_ssize_t j
+    for j in range(first, min(Z.d, first + COLUMNS)):
+        if out[j] != which:
+            continue
+        if Z.sparse:
+            h[j] = times_sparse(Z, j, r, along)
+        else:
+            h[j] = dot(<int> Z.n, Z.dense + j * Z.n, r)
+
+
+cdef inline void residuals(const Columns* Z, const double* y, const double* w,
+                           const Py_ssize_t* members, Py_ssize_t count, double* r) noexcept nogil:
+    """r := y - Z w for w (d,), 0 but for members."""
+    cdef Py_ssize_t i, j
+    cdef int64_t at
+    cdef double shift = 0
+    for i in range(Z.n):
+        r[i] = y[i]
+    for i in range(count):
+        j = members[i]
+        if w[j] == 0:
+            continue
+        if Z.sparse:
+            for at in range(Z.indptr[j], Z.indptr[j + 1]):
+                r[Z.indices[at]] -= w[j] * Z.values[at]
+            shift += w[j] * Z.mean[j]
+        else:
+            add_multiple(<int> Z.n, -w[j], Z.dense + j * Z.n, r)
+    if shift != 0:
+        add_multiple(<int> Z.n, shift, Z.root, r)
+
+
+cdef inline void add_products(const Columns* Z, const Py_ssize_t* members, Py_ssize_t before,
+                              Py_ssize_t count, double* packed, double* work, double* G,
+                              Py_ssize_t width) noexcept nogil:
+    """Set rows and columns of G from member `before` on.
+
+    `packed` (width, n) has dense members side by side; `work` (n,) is 0, and is again.
+    """
+    cdef Py_ssize_t a, b, i, j
+    cdef int64_t at
+    if not Z.sparse:
+        for a in range(before, count):
+            for i in range(Z.n):
+                packed[a * Z.n + i] = Z.dense[members[a] * Z.n + i]
+        gemm_nt(<int> (count - before), <int> count, <int> Z.n, <double> 1, packed + before * Z.n,
+                <int> Z.n, packed, <int> Z.n, <double> 0, G + before * width, <int> width)
+    else:
+        for a in range(before, count):
+            j = members[a]
+            for at in range(Z.indptr[j], Z.indptr[j + 1]):
+                work[Z.indices[at]] = Z.values[at]
+            # The column's product with root is its mean times the total.
+            for b in range(a + 1):
+                G[a * width + b] = times_sparse(Z, members[b], work, Z.mean[j] * Z.total)
+            for at in range(Z.indptr[j], Z.indptr[j + 1]):
+                work[Z.indices[at]] = 0
+    for a in range(before, count):
+        for b in range(a):
+            G[b * width + a] = G[a * width + b]

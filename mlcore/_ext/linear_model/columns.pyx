@@ -1,0 +1,55 @@
+"""Hot loops of mlcore.linear_model.coordinate.columns: a centred copy of dense columns, and
+products of columns (columns.pxd).
+"""
+from cython cimport floating
+from cython.parallel cimport prange
+from libc.math cimport ldexp
+from libc.stdint cimport int8_t, int32_t, int64_t
+
+from mlcore._ext.shared.blas cimport dot
+
+
+def centred_columns(const floating[:, ::1] X, const double[::1] origin, const int64_t[::1] power,
+                    const double[::1] weight, const double[::1] root, bint intercept,
+                    double[:, ::1] Z, double[::1] center, double[::1] squares, int n_threads, /):
+    """Set Z (d, n) to the columns of ``2^-power (X - origin)`` times `root` (n,), less `center`
+    (d,), their mean if there is an intercept; `squares` (d,) are theirs.
+    """
+    cdef Py_ssize_t block, n_blocks = (X.shape[1] + 7) // 8
+    cdef double total = 0
+    for block in range(weight.shape[0]):
+        total += weight[block]
+    for block in prange(n_blocks, nogil=True, num_threads=n_threads, schedule="static"):
+        centre_block(X, origin, power, weight, root, intercept, total, Z, center, squares,
+                     8 * block)
+
+
+cdef void centre_block(const floating[:, ::1] X, const double[::1] origin,
+                       const int64_t[::1] power, const double[::1] weight, const double[::1] root,
+                       bint intercept, double total, double[:, ::1] Z, double[::1] center,
+                       double[::1] squares, Py_ssize_t first) noexcept nogil:
+    cdef Py_ssize_t i, j, n = X.shape[0], last = min(X.shape[1], first + 8)
+    cdef double mean
+    cdef double* z
+    for i in range(n):
+        for j in range(first, last):
+            Z[j, i] = <double> X[i, j] - origin[j]
+    for j in range(first, last):
+        z = &Z[j, 0]
+        if power[j] != 0:
+            for i in range(n):
+                z[i] = ldexp(z[i], <int> -power[j])
+        mean = dot(<int> n, &weight[0], z) / total if intercept else 0
+        for i in range(n):
+            z[i] = (z[i] - mean) * root[i]
+        center[j] = mean
+        squares[j] = dot(<int> n, z, z)
+
+
+def products(const double[:, ::1] dense, const int64_t[::1] indptr, const int32_t[::1] indices,
+             const double[::1] values, const double[::1] mean, const double[::1] root,
+             const double[::1] x, const int8_t[::1] out, double[::1] h, int n_threads, /):
+    """Set h (d,) to the products of columns and x (n,), 0 where `out` is not 0."""
+    cdef Columns Z = columns_of(dense, indptr, indices, values, mean, root)
+    with nogil:
+        correlate(&Z, &x[0], &out[0], 0, &h[0], n_threads)

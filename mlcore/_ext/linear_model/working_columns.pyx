@@ -1,0 +1,283 @@
+"""Hot loops of mlcore.linear_model.coordinate.working_columns: rounds (rounds.pxd) in the columns
+that matter, and the proof by all.
+
+A penalty begins with the members and coefficients of the one before, and the columns that the
+strong rule adds. Their problem is solved by products; then the residuals of the rows give all
+slopes and the certificate. Columns that violate it join, at most as many as there are members.
+Columns that the certificate proves to have coefficients of 0 are left out of later proofs of this
+penalty (gap-safe screening).
+"""
+from libc.float cimport DBL_EPSILON
+from libc.math cimport INFINITY, fabs, fmax, fmin, ldexp, sqrt
+from libc.stdint cimport int8_t, int32_t, int64_t
+
+from mlcore._ext.linear_model.columns cimport (
+    Columns, add_products, columns_of, correlate, residuals
+)
+from mlcore._ext.linear_model.face cimport Face, begin_face
+from mlcore._ext.linear_model.rounds cimport Certificate, Problem, certificate, minimise
+from mlcore._ext.shared.blas cimport dot
+
+cdef enum:
+    FIRST = 64    # columns that join at first, at most
+    STALLS = 2    # proofs without a better gap, after which rounding is all that is left
+    # Places in `state`.
+    PENALTY = 0
+    MEMBERS = 1
+    ROUNDS = 2
+    STAGE = 3     # 0: a penalty begins, 1: columns join
+    FACE = 4
+    STALLED = 5
+    MOST = 6      # columns that may join
+    WANTED = 7    # members, if there is no room
+    LEFT = 8      # operations until the caller looks for Ctrl-C
+    PART = 9      # true if only some of the columns above the correlation joined
+
+cdef struct Work:
+    Columns Z
+    Problem all
+    Problem part
+    Face face
+    Py_ssize_t* place    # (d,) among the members, or -1
+    Py_ssize_t* members  # (width,)
+    int8_t* out          # (d,) 1: its coefficient is 0 for this penalty, 2: for all
+    const int64_t* shift  # (d,) powers of two of coefficients in float32, or NULL
+    double* lasso        # (d,) for alpha = 1, as ridge
+    double* ridge
+    double* absolute
+    double* square
+    double* c            # (width,)
+    double* w
+    double* h
+    double* g
+    double* scratch
+    double* w_part       # (width,)
+    double* g_part
+    double* u
+    double* of_part      # lasso, ridge and size
+    double* G
+    double* packed
+    double* y
+    double* r
+    double* work
+    double y2
+    int n_threads
+
+
+def advance(const double[:, ::1] dense, const int64_t[::1] indptr, const int32_t[::1] indices,
+            const double[::1] values, const double[::1] mean, const double[::1] root,
+            const double[::1] alphas, double y2, double tol, Py_ssize_t max_rounds,
+            const double[::1] noise, const int64_t[::1] shift, double[:, ::1] of_columns,
+            Py_ssize_t[::1] place, int8_t[::1] out, double[:, ::1] of_members,
+            Py_ssize_t[:, ::1] members, double[:, ::1] G, double[:, ::1] factor,
+            double[:, ::1] packed, double[:, ::1] of_rows, int64_t[::1] state, double[::1] figure,
+            double[:, ::1] W, double[:, ::1] figures, int n_threads, /):
+    """Go on with the penalties from where `state` says; return True at the end.
+
+    It ends early where ``state[WANTED]`` members need more room, and when ``state[LEFT]``
+    operations are done. W (m, d) are coefficients, `figures` (m, 3) P, the gap, and rounds.
+    `of_columns` (10, d): lasso, ridge, size, w, h, and scratch; `of_members` (10, width): c, w, g
+    and scratch; `of_rows` (3, n): y, r, and zeros; `figure` (4,): the last gap, the least, the
+    correlation for alpha = 1 above which columns join, and the squares of the members' problem.
+    """
+    cdef Work a
+    cdef Py_ssize_t width = G.shape[0]
+    a.Z = columns_of(dense, indptr, indices, values, mean, root)
+    a.shift = &shift[0] if shift.shape[0] else NULL
+    a.place, a.out, a.members = &place[0], &out[0], &members[0, 0]
+    a.lasso, a.ridge = &of_columns[0, 0], &of_columns[1, 0]
+    a.w, a.h, a.g = &of_columns[3, 0], &of_columns[4, 0], &of_columns[5, 0]
+    a.absolute, a.square = &of_columns[6, 0], &of_columns[7, 0]
+    a.scratch = &of_columns[8, 0]
+    a.c, a.w_part, a.g_part = &of_members[0, 0], &of_members[1, 0], &of_members[2, 0]
+    a.u, a.of_part = &of_members[3, 0], &of_members[4, 0]
+    a.y, a.r, a.work = &of_rows[0, 0], &of_rows[1, 0], &of_rows[2, 0]
+    a.G, a.packed, a.y2, a.n_threads = &G[0, 0], &packed[0, 0], y2, n_threads
+    a.all.d, a.all.y2, a.all.size = a.Z.d, y2, &of_columns[2, 0]
+    a.all.lasso, a.all.ridge = a.absolute, a.square
+    a.all.errors.of_size, a.all.errors.of_coef = noise[0], noise[1]
+    a.all.errors.of_ridge = noise[2]
+    a.part = a.all
+    a.part.width, a.part.G, a.part.c = width, a.G, a.c
+    a.part.lasso, a.part.ridge = a.of_part, a.of_part + width
+    a.part.size = a.of_part + 2 * width
+    a.face.L, a.face.width, a.face.members = &factor[0, 0], width, &members[1, 0]
+    a.face.inside, a.face.scale = &members[2, 0], &of_members[7, 0]
+    a.face.turns = &of_members[8, 0]
+    a.face.count = state[FACE]
+    with nogil:
+        while state[PENALTY] < alphas.shape[0] and state[LEFT] > 0:
+            if state[STAGE] == 0:
+                begin_penalty(&a, alphas, &state[0], &figure[0], W, figures)
+            elif not join(&a, width, &state[0], &figure[0]):
+                break
+            else:
+                solve_and_prove(&a, alphas, tol, max_rounds, &state[0], &figure[0], W, figures)
+    state[FACE] = a.face.count
+    return state[PENALTY] >= alphas.shape[0]
+
+
+cdef void begin_penalty(Work* a, const double[::1] alphas, int64_t* state, double* figure,
+                        double[:, ::1] W, double[:, ::1] figures) noexcept nogil:
+    """Set the penalties of this alpha, and who is to join by the strong rule."""
+    cdef Py_ssize_t i, j, k = state[PENALTY], d = a.Z.d, support = 0
+    cdef double alpha = alphas[k], before, squares
+    cdef bint penalised = False
+    cdef Certificate proof
+    # Columns that were left out are to have their correlations.
+    correlate(&a.Z, a.r, a.out, 1, a.h, a.n_threads)
+    before = 0
+    squares = dot(<int> a.Z.n, a.r, a.r)
+    for j in range(d):
+        if a.out[j] == 1:
+            a.out[j] = 0
+        a.absolute[j] = min(alpha * a.lasso[j], 1e300)
+        a.square[j] = min(alpha * a.ridge[j], 1e300)
+        penalised = penalised or a.square[j] > 0
+        a.g[j] = a.h[j] - a.square[j] * a.w[j]
+        squares += a.square[j] * a.w[j] * a.w[j]
+        support += a.w[j] != 0
+        if k == 0 and a.h[j] != 0:
+            before = fmax(before, fabs(a.h[j]) / a.lasso[j])
+    for i in range(state[MEMBERS]):
+        a.of_part[i] = a.absolute[a.members[i]]
+        a.of_part[a.part.width + i] = a.square[a.members[i]]
+    if penalised:
+        begin_face(&a.face, a.G, a.part.width, a.part.ridge, state[MEMBERS])
+    state[ROUNDS] = state[STALLED] = 0
+    proof = certificate(&a.all, a.w, a.g, squares)
+    figure[0], figure[1] = proof.gap, INFINITY
+    if proof.gap <= DBL_EPSILON * proof.objective:
+        store(a, state, &proof, W, figures)
+        return
+    figure[2] = fmax(2 * alpha - (alphas[k - 1] if k else before), 0)
+    state[MOST] = FIRST + support
+    state[STAGE] = 1
+
+
+cdef void store(Work* a, int64_t* state, const Certificate* proof, double[:, ::1] W,
+                double[:, ::1] figures) noexcept nogil:
+    """Keep the coefficients of this penalty; the next is to begin."""
+    cdef Py_ssize_t j, k = state[PENALTY]
+    for j in range(a.Z.d):
+        W[k, j] = a.w[j]
+    figures[k, 0], figures[k, 1], figures[k, 2] = proof.objective, proof.gap, state[ROUNDS]
+    state[PENALTY] += 1
+    state[STAGE] = 0
+
+
+cdef bint join(Work* a, Py_ssize_t width, int64_t* state, const double* figure) noexcept nogil:
+    """Let columns above the correlation join, the largest first; False if there is no room."""
+    cdef Py_ssize_t i, j, count = 0, before = state[MEMBERS], f = before
+    cdef double least = figure[2], curvature
+    for j in range(a.Z.d):
+        if a.place[j] < 0 and a.out[j] == 0 and fabs(a.h[j]) > least * a.lasso[j]:
+            a.scratch[count] = fabs(a.h[j]) / a.lasso[j]
+            count += 1
+    state[PART] = count > state[MOST]
+    if state[PART]:
+        least = nth_largest(a.scratch, count, state[MOST])
+        count = state[MOST]
+    if before + count > width:
+        state[WANTED] = before + count
+        return False
+    for j in range(a.Z.d):
+        if f == before + count:
+            break
+        if (a.place[j] < 0 and a.out[j] == 0 and fabs(a.h[j]) > figure[2] * a.lasso[j]
+                and fabs(a.h[j]) / a.lasso[j] >= least):
+            a.members[f] = j
+            a.place[j] = f
+            f += 1
+    add_products(&a.Z, a.members, before, f, a.packed, a.work, a.G, width)
+    for i in range(before, f):
+        j = a.members[i]
+        a.w_part[i] = 0
+        a.of_part[i], a.of_part[width + i] = a.absolute[j], a.square[j]
+        a.of_part[2 * width + i] = a.all.size[j]
+        a.face.inside[i] = 0
+        curvature = a.G[i * width + i] + a.square[j]
+        a.face.scale[i] = 1 / sqrt(curvature) if curvature > 0 else 0
+        a.c[i] = a.h[j] + dot(<int> before, a.G + i * width, a.w_part)
+    state[MEMBERS] = f
+    if f > before:
+        state[STALLED] = 0
+    state[LEFT] -= (f - before) * f * a.Z.n
+    return True
+
+
+cdef double nth_largest(double* x, Py_ssize_t count, Py_ssize_t nth) noexcept nogil:
+    """Return the nth largest of x (count,), nth from 1 on; x changes its order."""
+    cdef Py_ssize_t low = 0, high = count - 1, i, j
+    cdef double pivot, other
+    while low < high:
+        pivot = x[(low + high) // 2]
+        i, j = low, high
+        while i <= j:
+            while x[i] > pivot:
+                i += 1
+            while x[j] < pivot:
+                j -= 1
+            if i <= j:
+                other = x[i]
+                x[i] = x[j]
+                x[j] = other
+                i += 1
+                j -= 1
+        if nth - 1 <= j:
+            high = j
+        elif nth - 1 >= i:
+            low = i
+        else:
+            break
+    return x[nth - 1]
+
+
+cdef void solve_and_prove(Work* a, const double[::1] alphas, double tol, Py_ssize_t max_rounds,
+                          int64_t* state, double* figure, double[:, ::1] W,
+                          double[:, ::1] figures) noexcept nogil:
+    """Minimise P in the members, and compute the certificate of all columns from the rows."""
+    cdef Py_ssize_t i, j, f = state[MEMBERS], d = a.Z.d, width = a.part.width, rounds = 0
+    cdef Certificate proof
+    cdef double squares, radius, limit
+    a.part.d = f
+    a.part.y2 = figure[3]
+    if f:
+        minimise(&a.part, a.w_part, a.g_part, a.u, &a.face, True,
+                 fmax(0.3 * tol, 0.05 * figure[0] if state[PART] else 0),
+                 max_rounds - state[ROUNDS], &rounds)
+    state[ROUNDS] += rounds
+    # All slopes, from the rows, for the coefficients as they are stored.
+    for i in range(f):
+        j = a.members[i]
+        if a.shift != NULL:
+            a.w_part[i] = ldexp(<float> ldexp(a.w_part[i], <int> a.shift[j]), <int> -a.shift[j])
+        a.w[j] = a.w_part[i]
+    residuals(&a.Z, a.y, a.w, a.members, f, a.r)
+    correlate(&a.Z, a.r, a.out, 0, a.h, a.n_threads)
+    squares = dot(<int> a.Z.n, a.r, a.r)
+    figure[3] = squares
+    for i in range(d):
+        a.g[i] = a.h[i] - a.square[i] * a.w[i] if a.out[i] == 0 else 0
+        squares += a.square[i] * a.w[i] * a.w[i]
+    proof = certificate(&a.all, a.w, a.g, squares)
+    # What products have lost is in those with the residuals.
+    for i in range(f):
+        a.c[i] = a.h[a.members[i]] + dot(<int> f, a.G + i * width, a.w_part)
+        figure[3] += a.w_part[i] * (a.c[i] + a.h[a.members[i]])
+    state[LEFT] -= a.Z.n * (d + f) + f * f * (rounds + 2)
+    state[STALLED] = state[STALLED] + 1 if proof.gap > 0.5 * figure[1] else 0
+    figure[0], figure[1] = proof.gap, fmin(figure[1], proof.gap)
+    if proof.gap <= tol or state[STALLED] >= STALLS or state[ROUNDS] >= max_rounds:
+        store(a, state, &proof, W, figures)
+        return
+    # Gap-safe screening: the dual solution is within the radius of t times the residuals.
+    radius = sqrt(2 * proof.gap) * (1 + 1e-9)
+    for j in range(d):
+        if a.out[j] == 0 and a.place[j] < 0:
+            limit = fabs(proof.t) * (fabs(a.h[j]) + a.all.size[j] * proof.error)
+            limit += radius * sqrt(a.all.size[j] * a.all.size[j] + a.square[j])
+            if limit < a.absolute[j]:
+                a.out[j] = 1
+    figure[2] = alphas[state[PENALTY]]
+    state[MOST] = f if f > FIRST else FIRST

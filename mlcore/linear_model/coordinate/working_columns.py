@@ -1,0 +1,183 @@
+"""Least squares with absolute values in the penalty, in the columns that matter."""
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from mlcore._ext.linear_model import working_columns as _ext
+from mlcore.linear_model.coordinate.columns import Columns
+from mlcore.linear_model.coordinate.penalties import Penalties, Solution, trace_of_fit
+from mlcore.linear_model.regression.least_squares import EPS
+from mlcore.linear_model.regression.rows import Rows
+from mlcore.numerics.eigen.lapack import stoppable
+from mlcore.runtime.memory import require_memory
+from mlcore.runtime.threads import OPERATIONS_PER_CALL, effective_threads, single_threaded_blas
+
+_ROOM = 128, 512  # members at first
+_LONG = 1500  # members whose factor takes some tenths of a second
+_MANY = 2000  # members, from which those that are 0 leave before more room is made
+_MEMBERS, _FACE, _WANTED, _LEFT = 1, 4, 7, 8  # places in `state` of _ext
+
+
+class _Members:
+    """Columns that rounds look at, their products, and the scratch of rounds.
+
+    They are kept from penalty to penalty, and from target to target.
+    """
+
+    def __init__(self, columns: Columns) -> None:
+        n, d = len(columns.root), len(columns.size)
+        self.columns = columns
+        self.place = np.full(d, -1, np.intp)
+        self.out = columns.out  # 1 for columns that the last proof has ruled out, 2 for constants
+        self.state = np.zeros(10, np.int64)
+        self._make_room(min(d, max(_ROOM[0], min(2 * n, _ROOM[1]))), n if len(columns.dense) else 1)
+
+    def _make_room(self, width: int, n: int) -> None:
+        require_memory(
+            width, 2 * width + n, 8, what="products of the columns that matter",
+            instead="use larger penalties",
+        )  # fmt: skip
+        self.of_members, self.members = np.zeros((10, width)), np.zeros((3, width), np.intp)
+        self.G, self.factor = np.zeros((width, width)), np.empty((width, width))
+        self.packed = np.empty((width, n))
+
+    def make_room(self) -> None:
+        """Make room for as many members as are wanted; of very many only those not 0 stay."""
+        count, wanted, d = self.state[_MEMBERS], self.state[_WANTED], len(self.place)
+        before = self.of_members, self.members, self.G, self.packed
+        stay = np.flatnonzero(before[0][1, :count]) if count > _MANY else np.arange(count)
+        kept = len(stay)
+        self._make_room(int(min(d, max(wanted - count + kept, 2 * kept))), before[3].shape[1])
+        self.of_members[:, :kept] = before[0][:, stay]
+        self.members[0, :kept] = before[1][0, stay]
+        if kept == count:
+            self.G[:kept, :kept] = before[2][:count, :count]
+            self.packed[:kept] = before[3][:count]
+        else:
+            self.G[:kept, :kept] = before[2][np.ix_(stay, stay)]
+            self.packed[:kept] = before[3][stay]
+            self.place[:] = -1
+            self.place[self.members[0, :kept]] = np.arange(kept)
+        self.state[_MEMBERS], self.state[_FACE] = kept, 0
+
+    def products(self, face: np.ndarray) -> np.ndarray:
+        """Return the products of the columns of a face, all of them members."""
+        at = self.place[face]
+        return self.G[np.ix_(at, at)]
+
+
+class ColumnProblem(NamedTuple):
+    """Least squares of k targets by `Columns`, with an absolute value of each coefficient.
+
+    `Y` (k, n) are the targets less `offset` (k,), times the roots of weights, `squares` (k,)
+    theirs; C (d, k) are their products with columns.
+    """
+
+    columns: Columns
+    members: _Members
+    Y: np.ndarray
+    C: np.ndarray
+    squares: np.ndarray
+    offset: np.ndarray
+    shift: np.ndarray  # (d, k) powers of two of coefficients in the units of the data; or (0, k)
+    n: int
+
+    @classmethod
+    def of(cls, rows: Rows, columns: Columns, fit_intercept: bool) -> "ColumnProblem":
+        """Return the problem of these rows."""
+        Y, k = rows.Y.T.astype(np.float64), rows.Y.shape[1]
+        offset = np.zeros(k)
+        if fit_intercept:
+            offset = np.average(Y, axis=1, weights=rows.weight)
+        Y = (Y - offset[:, None]) * columns.root
+        C = np.stack([columns.times(y) for y in Y], axis=1)
+        data_units = rows.data_units
+        shift = np.zeros((0, k), np.int64)
+        if rows.X.dtype == np.float32:
+            shift = data_units.target_power - data_units.power[:, None]
+        squares = np.einsum("ij,ij->i", Y, Y)
+        return cls(columns, _Members(columns), Y, C, squares, offset, shift, len(columns.root))
+
+    @property
+    def total(self) -> float:
+        """Sum of the weights."""
+        return self.columns.total
+
+    @property
+    def size(self) -> np.ndarray:
+        """Lengths of columns, (d,)."""
+        return self.columns.size
+
+    @property
+    def center(self) -> np.ndarray:
+        """Means of features, (d,)."""
+        return self.columns.center
+
+    def solve(
+        self, penalties: Penalties, tol: float, max_iter: int, report: Callable[[Solution], None]
+    ) -> Solution:
+        """Return the best coefficients, with a gap of at most `tol` of the objective of 0, or as
+        small as `max_iter` rounds and rounding leave it.
+        """
+        coef, figures = self.path(penalties, np.ones(1), tol, max_iter)
+        objective, gap, n_iter = figures[0].T
+        solution = Solution(coef[0], self.center, self.offset, objective, gap, n_iter)
+        report(solution)
+        return solution
+
+    def path(
+        self, penalties: Penalties, alphas: np.ndarray, tol: float, max_iter: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return coefficients (m, d, k) for descending alphas, and figures (m, k, 3): objective,
+        gap and number of rounds, the gap by residuals of the rows.
+        """
+        (d, k), m = self.C.shape, len(alphas)
+        require_memory(m, d * k, 8, what="coefficients of the path", instead="use fewer alphas")
+        coef, figures = np.empty((m, d, k)), np.empty((m, k, 3))
+        for t in range(k):
+            coef[:, :, t], figures[:, t] = self._descend(penalties, t, alphas, tol, max_iter)
+        return coef, figures
+
+    def _descend(self, penalties, t, alphas, tol, max_iter):
+        columns, members, squares = self.columns, self.members, float(self.squares[t])
+        d, n, m = len(self.size), self.n, len(alphas)
+        W, figures = np.empty((m, d)), np.empty((m, 3))
+        lasso = penalties.lasso[:, t]
+        of_columns = np.zeros((10, d))
+        of_columns[:3] = lasso, penalties.ridge, columns.reach
+        of_columns[4] = self.C[:, t]
+        of_rows = np.stack([self.Y[t], self.Y[t], np.zeros(n)])
+        figure = np.array([np.inf, np.inf, 0.0, squares])
+        noise = np.array([2 * math.sqrt(max(n, d)) * EPS, 0.0, 2 * EPS])
+        members.out, state = columns.out.copy(), members.state
+        # Members of the target before stay, with coefficients of 0.
+        count = state[_MEMBERS]
+        state[:] = 0
+        state[_MEMBERS] = count
+        members.of_members[1] = 0
+        members.of_members[0, :count] = self.C[members.members[0, :count], t]
+        threads = effective_threads(columns.dense.size + len(columns.values))
+        shift = np.ascontiguousarray(self.shift[:, t])
+
+        def advance():
+            state[_LEFT] = OPERATIONS_PER_CALL
+            return _ext.advance(
+                *columns[:6], alphas, squares, tol * squares / 2, max_iter, noise, shift,
+                of_columns, members.place, members.out, members.of_members, members.members, members.G,
+                members.factor, members.packed, of_rows, state, figure, W, figures, threads,
+            )  # fmt: skip
+
+        with single_threaded_blas():
+            while not (stoppable(advance) if len(members.G) > _LONG else advance()):
+                if state[_WANTED] > len(members.G):
+                    members.make_room()
+                state[_WANTED] = 0
+        return W, figures
+
+    def degrees_of_freedom(self, ridge: np.ndarray, w: np.ndarray) -> float:
+        """Return the trace of the map from targets to fitted values, with the signs of w fixed."""
+        face = np.flatnonzero(w)
+        return trace_of_fit(self.members.products(face), ridge[face])
