@@ -116,6 +116,47 @@ def least_squares(X, y, coef, intercept, alpha, s):
     ) * mp.fdot(w, w)
 
 
+def elastic_net(X, y, coef, intercept, alpha, r, s):
+    """1/(2 S) sum s (y - Xw - b)² + alpha (r sum |w| + (1 - r)/2 |w|²), S the sum of s."""
+    w, alpha, r = exact(coef), mp.mpf(alpha), mp.mpf(r)
+    squares = least_squares(X, y, coef, intercept, 0, s) / mp.fsum(exact(s)) / 2
+    return squares + alpha * (r * mp.fsum(abs(v) for v in w) + (1 - r) / 2 * mp.fdot(w, w))
+
+
+def elastic_net_of_face(X, y, coef, alpha, r, s):
+    """The least objective over the coefficients that are not 0, with their signs fixed, if this
+    keeps them; else infinite.
+    """
+    face, s, alpha, r = np.flatnonzero(coef), exact(s), mp.mpf(alpha), mp.mpf(r)
+    total = mp.fsum(s)
+    columns = [exact(X[:, j]) for j in face]
+    signs = [mp.mpf(float(np.sign(coef[j]))) for j in face]
+    means = [mp.fdot(s, c) / total for c in columns]
+    Z = [[v - m for v in c] for c, m in zip(columns, means, strict=True)]
+    t = exact(y)
+    mean = mp.fdot(s, t) / total
+    t = [v - mean for v in t]
+    w = []
+    if len(face):
+        m = len(face)
+        G, c = mp.matrix(m, m), mp.matrix(m, 1)
+        for i in range(m):
+            weighted = [si * v for si, v in zip(s, Z[i], strict=True)]
+            for j in range(m):
+                G[i, j] = mp.fdot(weighted, Z[j]) / total
+            G[i, i] += alpha * (1 - r)
+            c[i] = mp.fdot(weighted, t) / total - alpha * r * signs[i]
+        try:
+            w = list(mp.lu_solve(G, c))
+        except ZeroDivisionError:
+            return mp.inf
+    if any(v * sign < 0 for v, sign in zip(w, signs, strict=True)):
+        return mp.inf
+    residuals = [v - mp.fsum(z[i] * u for z, u in zip(Z, w, strict=True)) for i, v in enumerate(t)]
+    squares = mp.fsum(si * v * v for si, v in zip(s, residuals, strict=True)) / total / 2
+    return squares + alpha * (r * mp.fsum(abs(v) for v in w) + (1 - r) / 2 * mp.fdot(w, w))
+
+
 def least_squares_minimum(X, y, alpha, s):
     """The minimum over w and b, by the normal equations of centred columns."""
     X, y, s = exact(X), exact(y), exact(s)

@@ -32,7 +32,7 @@ from mlcore.cluster import (
 from mlcore.decomposition import CCA, PCA, KernelPCA
 from mlcore.entropy import maximum_entropy
 from mlcore.kernel_ridge import KernelRidge
-from mlcore.linear_model import LinearRegression, LogisticRegression
+from mlcore.linear_model import ElasticNet, LinearRegression, LogisticRegression
 from mlcore.mixture import BernoulliMixture, GaussianMixture
 from mlcore.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
@@ -236,6 +236,44 @@ def least_squares(d):
         1e-12 * abs(objective) + model.duality_gap_ + rounding,
         abs(mp.mpf(float(model.objective_)) - objective),
     )
+
+
+def of_elastic_net(r, n=N, width=D, layout=np.asarray, dtype=np.float64):
+    """The law of ElasticNet with this l1_ratio, of one penalty and of a path."""
+
+    def law(d):
+        with np.errstate(over="ignore"):
+            X = d.samples(n, width).astype(dtype)
+        y, s, alpha = d.targets(n), d.weights(n), 1 / d.penalty
+        if not np.isfinite(X).all():
+            raise Refused("error: infinite in this type")
+        model = ElasticNet(alpha, l1_ratio=r)
+        fitted(model, layout(X), y, sample_weight=s)
+        objective = exact.elastic_net(X, y, model.coef_, model.intercept_, alpha, r, s)
+        yield from gap_claims(model, objective, least_elastic_net(X, y, alpha, r, s, model))
+        alphas = alpha * np.array([4.0, 0.3, 1.0])
+        path = silently(lambda: model.path(layout(X), y, s, alphas=alphas))
+        if path is not None:
+            for k, one in enumerate(alphas):
+                value = exact.elastic_net(X, y, path.coef[k], path.intercept[k], one, r, s)
+                best = least_elastic_net(X, y, one, r, s, model)
+                excess = value - best - EPS * abs(value)
+                yield Claim("duality_gap of a path", path.duality_gap[k], excess)
+
+    return law
+
+
+def least_elastic_net(X, y, alpha, r, s, model):
+    """The least objective of: the model, the mean, and faces of fits to samples near the origin."""
+    Z, _, unit = near_origin(X.astype(float))
+    faces = [np.zeros(X.shape[1]), model.coef_]
+    for samples in (X - X[0], Z):
+        with np.errstate(all="ignore"):
+            other = ElasticNet(alpha if samples is not Z else alpha / unit, l1_ratio=r, tol=1e-14)
+        if silently(lambda other=other, samples=samples: other.fit(samples, y, sample_weight=s)):
+            faces.append(other.coef_)
+    least = min(exact.elastic_net_of_face(X, y, coef, alpha, r, s) for coef in faces)
+    return min(least, exact.elastic_net(X, y, model.coef_, model.intercept_, alpha, r, s))
 
 
 # ---- kernel machines ----------------------------------------------------------------------------
@@ -691,6 +729,13 @@ LAWS = {
     "LogisticRegression, lasso": of_logistic({"l1_ratio": 1.0}),
     "LogisticRegression, elastic net": of_logistic({"l1_ratio": 0.5}),
     "LinearRegression": least_squares,
+    "ElasticNet, lasso": of_elastic_net(1.0),
+    "ElasticNet": of_elastic_net(0.5),
+    "ElasticNet, float32": of_elastic_net(0.9, dtype=np.float32),
+    "ElasticNet, wide lasso": of_elastic_net(1.0, 7, 12),
+    "ElasticNet, wide": of_elastic_net(0.5, 7, 12),
+    "ElasticNet, wide and sparse": of_elastic_net(0.8, 7, 12, sp.csr_array),
+    "ElasticNet, wide in float32": of_elastic_net(1.0, 7, 12, dtype=np.float32),
     "SVC, linear": of_machine(SVC, "linear", exact.hinge),
     "SVC, poly": of_machine(SVC, "poly", exact.hinge),
     "SVC, rbf": of_machine(SVC, "rbf", exact.hinge),

@@ -40,9 +40,6 @@ def objective(A, y, w, b, alpha, ratio, weight=None):
     squares = weight @ r**2 / 2 / weight.sum()
     return squares + alpha * (ratio * np.abs(w).sum() + (1 - ratio) / 2 * (w @ w))
 
-    monkeypatch.setattr(elastic_net, "_DENSE", 0)
-    monkeypatch.setattr(elastic_net, "_SPARSE", 0)
-
 
 # ---- values --------------------------------------------------------------------------------------
 

@@ -450,7 +450,8 @@ class ElasticNet(Regressor, Model):
         weights, intercept, mean = in_units_of_the_data(of_all, units, dtype, owner)
         rounding = 0.0
         if settings.fit_intercept:
-            rounding = _of_intercept(rows, problem, weights, mean, m).reshape(m, k) ** 2 / 2
+            eps = problem.eps_of_means
+            rounding = _of_intercept(rows, problem, weights, mean, m, eps).reshape(m, k) ** 2 / 2
         else:
             intercept = np.zeros(len(intercept))
         factor = np.ldexp(1 / problem.total, 2 * data_units.target_power)
@@ -567,10 +568,16 @@ def _grid(rows, problem, penalties, number, eps, owner):
     return largest * least ** (np.arange(number) / max(number - 1, 1))
 
 
-def _of_intercept(rows, problem, coef, mean, copies=1):
-    """Return bounds of the error of intercepts, (k,), by rounding, and of the means of targets."""
+def _of_intercept(rows, problem, coef, mean, copies=1, eps=EPS):
+    """Return bounds of the error of intercepts, (k,), by rounding, and of the means of features and
+    targets, summed with this eps.
+    """
     data_units, total = rows.data_units, problem.total
     far = np.abs(data_units.origin + np.ldexp(problem.center, data_units.power))
     size = np.ldexp(np.sqrt(problem.squares / total), data_units.target_power)
     error = 4 * EPS * (np.abs(mean) + np.abs(coef) @ far)
-    return error + np.tile(2 * EPS * np.sqrt(max(problem.n, 4)) * size, copies)
+    of_mean = 2 * eps * np.sqrt(max(problem.n, 4))
+    if eps > EPS:
+        spread = np.ldexp(problem.size / np.sqrt(total), data_units.power)
+        error += of_mean * (np.abs(coef) @ spread)
+    return error + np.tile(of_mean * size, copies)

@@ -59,6 +59,11 @@ class Products(NamedTuple):
             G, C, size, squares[d:].copy(), center, offset, total, n, rows, fit_intercept
         )  # fmt: skip
 
+    @property
+    def eps_of_means(self) -> float:
+        """Rounding of the numbers whose means are `center` and `offset`."""
+        return float(np.finfo(self.rows.X.dtype).eps)
+
     def noise(self, dtype: Any, of_coef: float = 0.0) -> np.ndarray:
         """Return the rounding errors of slopes, as `_ext` has them, of sums in this type."""
         eps = float(np.finfo(dtype).eps)

@@ -116,6 +116,11 @@ class ColumnProblem(NamedTuple):
         """Means of features, (d,)."""
         return self.columns.center
 
+    @property
+    def eps_of_means(self) -> float:
+        """Rounding of the numbers whose means are `center` and `offset`."""
+        return EPS
+
     def solve(
         self, penalties: Penalties, tol: float, max_iter: int, report: Callable[[Solution], None]
     ) -> Solution:
@@ -166,8 +171,9 @@ class ColumnProblem(NamedTuple):
             state[_LEFT] = OPERATIONS_PER_CALL
             return _ext.advance(
                 *columns[:6], alphas, squares, tol * squares / 2, max_iter, noise, shift,
-                of_columns, members.place, members.out, members.of_members, members.members, members.G,
-                members.factor, members.packed, of_rows, state, figure, W, figures, threads,
+                of_columns, members.place, members.out, members.of_members, members.members,
+                members.G, members.factor, members.packed, of_rows, state, figure, W, figures,
+                threads,
             )  # fmt: skip
 
         with single_threaded_blas():
