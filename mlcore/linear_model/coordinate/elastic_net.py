@@ -18,14 +18,13 @@ from mlcore.linear_model.coordinate.penalty_path import PenaltyPath
 from mlcore.linear_model.coordinate.products import Products
 from mlcore.linear_model.coordinate.working_columns import ColumnProblem
 from mlcore.linear_model.regression.fitted import (
+    fit_in_span,
     in_units_of_the_data,
     predictions,
     solved,
-    solved_in_span,
 )
 from mlcore.linear_model.regression.least_squares import EPS
 from mlcore.linear_model.regression.rows import DataUnits, Rows
-from mlcore.linear_model.regression.samples import samples_of, suits_samples
 from mlcore.runtime.memory import require_memory
 from mlcore.runtime.threads import single_threaded_blas
 
@@ -397,11 +396,7 @@ class ElasticNet(Regressor, Model):
             return rows, ColumnProblem.of(rows, columns, settings.fit_intercept)
         d = checked.shape[1]
         require_memory(d, d, 32, what="products of columns", instead="use fewer features")
-        sums = rows.sums(owner)
-        outside = rows.out_of_range(sums, settings.fit_intercept)
-        if outside.any():
-            rows = rows._replace(data_units=data_units.with_powers(checked, of_ridge, outside))
-            sums = rows.sums(owner)
+        rows, sums = rows.sums_in_range(owner, settings.fit_intercept, of_ridge)
         return rows, Products.of(sums, rows, settings.fit_intercept, checked.shape[0])
 
     def _attributes(self, rows, problem, penalties, solution, settings):
@@ -538,17 +533,11 @@ def _without_lasso(rows, alpha, settings):
     """Return the solution of ridge regression or, at alpha = 0, of least squares."""
     power, alphas = rows.data_units.power, np.full(rows.Y.shape[1], rows.total * alpha)
     n, d = rows.X.shape
-    fit = sums = None
     if settings.l1_ratio > 0:
         alphas[:] = 0
-    if suits_samples(rows.X, alphas.min()):
-        samples = samples_of(rows, settings.fit_intercept)
-        if samples is not None:
-            with single_threaded_blas():
-                fit = solved_in_span(samples, alphas, settings.fit_intercept, rows.X.dtype)
+    fit = fit_in_span(rows, alphas, settings.fit_intercept)
     if fit is None:
-        if n > d:
-            sums = rows.sums("")
+        sums = rows.sums("") if n > d else None
         with single_threaded_blas():
             fit = solved(rows, sums, power, alphas, settings.fit_intercept, rows.X.dtype)
     none = np.zeros(len(alphas), np.int64)

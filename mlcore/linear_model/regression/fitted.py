@@ -15,7 +15,13 @@ from mlcore.linear_model.regression.least_squares import (
     Units,
 )
 from mlcore.linear_model.regression.rows import DataUnits, Rows
-from mlcore.linear_model.regression.samples import SampleRows, Samples, solved_by_samples
+from mlcore.linear_model.regression.samples import (
+    SampleRows,
+    Samples,
+    samples_of,
+    solved_by_samples,
+    suits_samples,
+)
 from mlcore.numerics.scatter import Scatter, row_blocks
 from mlcore.runtime.threads import single_threaded_blas
 
@@ -206,6 +212,17 @@ def solved(
         squares + np.einsum("ij,ij->j", ridge * coef, coef), "qr" if by_rows else "cholesky",
         problem.from_sums,
     )  # fmt: skip
+
+
+def fit_in_span(rows: Rows, alphas: np.ndarray, fit_intercept: bool) -> Fit | None:
+    """Fit in the span of the samples where that pays; None where it does not or has few digits."""
+    if not suits_samples(rows.X, alphas.min()):
+        return None
+    samples = samples_of(rows, fit_intercept)
+    if samples is None:
+        return None
+    with single_threaded_blas():
+        return solved_in_span(samples, alphas, fit_intercept, rows.X.dtype)
 
 
 def solved_in_span(

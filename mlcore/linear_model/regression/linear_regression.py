@@ -16,15 +16,14 @@ from mlcore.linear_model.regression.diagnostics import LinearPath, leave_one_out
 from mlcore.linear_model.regression.fitted import (
     OLDER,
     LinearSolution,
+    fit_in_span,
     in_units_of_the_data,
     predictions,
     solved,
-    solved_in_span,
 )
 from mlcore.linear_model.regression.least_squares import EPS
 from mlcore.linear_model.regression.linear_inference import LinearInference, linear_inference
 from mlcore.linear_model.regression.rows import DataUnits, Rows
-from mlcore.linear_model.regression.samples import samples_of, suits_samples
 from mlcore.numerics.scatter import (
     Scatter,
     in_larger_units,
@@ -200,24 +199,15 @@ class LinearRegression(OnePass, Regressor, Model):
         alphas = np.ldexp(as_target_penalties(settings.alpha, Y.shape[1], owner), -power)
         wide = checked.shape[0] <= checked.shape[1]
         data_units = DataUnits.of(checked, Y, settings.fit_intercept, several, zeros=not wide)
-        rows, sums, fit = Rows.of(checked, Y, weight, data_units), None, None
-        if suits_samples(checked, alphas.min()):
-            samples = samples_of(rows, settings.fit_intercept)
-            if samples is not None:
-                with single_threaded_blas():
-                    fit = solved_in_span(samples, alphas, settings.fit_intercept, checked.dtype)
+        rows, sums = Rows.of(checked, Y, weight, data_units), None
+        fit = fit_in_span(rows, alphas, settings.fit_intercept)
         if fit is None and not wide:
-            sums = rows.sums(owner)
-            outside = rows.out_of_range(sums, settings.fit_intercept)
-            if outside.any():
-                data_units = data_units.with_powers(checked, alphas.max(), outside)
-                rows = rows._replace(data_units=data_units)
-                sums = rows.sums(owner)
+            rows, sums = rows.sums_in_range(owner, settings.fit_intercept, alphas.max())
         elif fit is None:
             if not sp.issparse(checked):
                 require_finite(checked, "X", owner)
-            data_units = data_units.with_powers(checked, alphas.max())
-            rows = rows._replace(data_units=data_units)
+            rows = rows._replace(data_units=data_units.with_powers(checked, alphas.max()))
+        data_units = rows.data_units
         origin = data_units.origin.astype(checked.dtype)
         if fit is None:
             fit = self._solved(rows, sums, data_units, alphas, settings, checked.dtype)

@@ -116,6 +116,20 @@ class Rows(NamedTuple):
             return scatter_of(sp.csr_array(joined), self.weight, origin, power=power, owner=owner)
         return scatter_side_by_side(X, Y, self.weight, origin, power=power, owner=owner)
 
+    def sums_in_range(
+        self, owner: str, fit_intercept: bool, alpha: float
+    ) -> tuple["Rows", Scatter]:
+        """Return rows and their sums, in units of powers of two where squares need them.
+
+        `alpha` is the largest penalty of sums of squares.
+        """
+        rows, sums = self, self.sums(owner)
+        outside = self.out_of_range(sums, fit_intercept)
+        if outside.any():
+            rows = self._replace(data_units=self.data_units.with_powers(self.X, alpha, outside))
+            sums = rows.sums(owner)
+        return rows, sums
+
     def out_of_range(self, sums: Scatter, fit_intercept: bool) -> np.ndarray:
         """Return True for each feature that varies and whose squares over- or underflow."""
         X, d = self.X, self.X.shape[1]
