@@ -14,7 +14,7 @@ from mlcore.naive_bayes import (
 
 
 class Words:
-    """Fits to rows of sparse counts."""
+    """Fits to rows of sparse counts, in order or not, and their probabilities."""
 
     params, param_names = [10_000], ["n_samples"]
 
@@ -23,12 +23,32 @@ class Words:
         self.X = sp.random_array((n_samples, 10_000), density=0.005, format="csr", random_state=rng)
         self.X.data = np.ceil(3 * self.X.data)
         self.y = rng.integers(0, 20, n_samples)
+        self.fitted = MultinomialNB().fit(self.X, self.y)
+        self.table = np.ascontiguousarray(self.fitted.feature_log_prob_.T)
+        names = rng.permutation(10_000).astype(self.X.indices.dtype)
+        parts = self.X.data.astype(np.int64), names[self.X.indices], self.X.indptr
+        self.renamed = sp.csr_array(parts, shape=self.X.shape)
 
     def time_multinomial(self, n_samples):
         MultinomialNB().fit(self.X, self.y)
 
     def time_bernoulli(self, n_samples):
         BernoulliNB().fit(self.X, self.y)
+
+    def time_multinomial_unsorted(self, n_samples):
+        MultinomialNB().fit(self.renamed, self.y)
+
+    def time_bernoulli_unsorted(self, n_samples):
+        BernoulliNB().fit(self.renamed, self.y)
+
+    def time_probabilities(self, n_samples):
+        self.fitted.predict_proba(self.X)
+
+    def time_probabilities_unsorted(self, n_samples):
+        self.fitted.predict_proba(self.renamed)
+
+    def time_product(self, n_samples):
+        self.X @ self.table
 
     def time_floor(self, n_samples):
         cells = np.repeat(self.y, np.diff(self.X.indptr)) * 10_000 + self.X.indices

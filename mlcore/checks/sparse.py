@@ -180,15 +180,15 @@ def dense_if_full(X: Any) -> Any:
     return X.toarray() if X.nnz * (width + 4) >= X.shape[0] * X.shape[1] * width else X
 
 
-def is_plain_csr(X: Any) -> bool:
-    """Return True for CSR of float32 or float64 whose arrays compiled loops can follow."""
+def is_plain_csr(X: Any, integers: bool = False) -> bool:
+    """Return True for CSR of float32, float64 or (if taken) int64 arrays that loops can follow."""
     if not sp.issparse(X) or X.format != "csr" or X.ndim != 2 or 0 in X.shape:
         return False
     parts = X.data, X.indices, X.indptr
     return (
         all(type(a) is np.ndarray and a.ndim == 1 for a in parts)
         and all(a.flags.c_contiguous and a.flags.aligned and a.dtype.isnative for a in parts)
-        and X.data.dtype in (np.float32, np.float64)
+        and X.data.dtype in (np.float32, np.float64, *([np.int64] if integers else []))
         and X.indices.dtype == X.indptr.dtype
         and X.indices.dtype in (np.int32, np.int64)
         and len(X.indptr) == X.shape[0] + 1

@@ -8,9 +8,11 @@ from scipy import sparse as sp
 from mlcore.checks import as_real
 from mlcore.checks.missing import Missing
 from mlcore.checks.stored import stored
+from mlcore.estimator.derived import cached
 from mlcore.naive_bayes.class_counts import ClassCounts, class_counts
 from mlcore.naive_bayes.naive_bayes import Likelihood, NaiveBayes
 from mlcore.naive_bayes.smoothed import Smoothed, pseudo_counts, smoothed
+from mlcore.numerics.sparse_scores import EntryScores
 from mlcore.runtime.threads import single_threaded_blas
 
 
@@ -148,15 +150,14 @@ class BernoulliNB(NaiveBayes):
             sums = class_counts(ones, codes, weights, c, "sum")
             known = count[:, None] - class_counts(absent, codes, weights, c, "sum")
             return ClassCounts(classes, count, sums, known)
-        kind, threshold = ("binary", 0.5) if self.binarize is None else ("above", self.binarize)
-        sums = class_counts(X, codes, weights, c, kind, float(threshold), checked=checked)
+        sums = class_counts(X, codes, weights, c, *self._counted(), checked=checked)
         if sums is None:
             return None
         return ClassCounts(classes, count, sums, np.broadcast_to(count[:, None], sums.shape))
 
     def _ones_and_missing(self, X):
         """Return two matrices of zeros and ones: values above the threshold, and missing ones."""
-        threshold = 0.5 if self.binarize is None else float(self.binarize)
+        _, threshold = self._counted()
         values = X.data if sp.issparse(X) else X
         marks = (values > threshold).astype(np.float64), np.isnan(values).astype(np.float64)
         if not sp.issparse(X):
@@ -173,6 +174,21 @@ class BernoulliNB(NaiveBayes):
             "feature_log_prob_": one.logs,
             "_solution_": ZeroOneProbabilities(one, zero),
         }
+
+    def _counted(self):
+        """Return what of an entry counts, and the threshold."""
+        return ("binary", 0.5) if self.binarize is None else ("above", float(self.binarize))
+
+    def _entry_scores(self):
+        (_, one, never), (_, zero, always) = self._solution_
+        if self.missing == "ignore" or never is not None or always is not None:
+            return None
+        kind, prior = self._counted(), self.class_log_prior_
+
+        def make():
+            return EntryScores.of(one - zero, zero.sum(axis=1) + prior, *kind)
+
+        return cached(self, (one, zero, prior), kind, make)
 
     def _log_likelihood(self, X):
         one, zero = self._solution_

@@ -57,20 +57,25 @@ def class_counts(
     else:
         loop, rows = _ext.dense_counts, (X,)
     values = rows[0]
-    limit = np.inf if checked else np.sqrt(np.finfo(values.dtype).max) / 2
+    limit = np.inf
+    if not checked and values.dtype.kind == "f":
+        limit = np.sqrt(np.finfo(values.dtype).max) / 2
     number = ("sum", "above", "binary").index(kind)
     parts = min(_PARTS, max(1, values.size // max(1, _WORTH * n_classes * d)))
     part = -(-n // parts)
-    tables = np.zeros((parts, n_classes, d))
+    tables = [np.zeros((parts, n_classes, d))]
+    if sp.issparse(X):
+        repeats = (parts, d if number else 0)
+        tables += [np.empty(repeats, np.uint8), np.zeros(repeats)]
     step = max(1, _ENTRIES * n // max(1, values.size * parts))
     n_threads = effective_threads(values.size if sp.issparse(X) else values.size / _LANES)
     for first in range(0, part, step):
         if not loop(
-            *rows, codes, weights, number, threshold, limit, tables, part, first, first + step,
+            *rows, codes, weights, number, threshold, limit, *tables, part, first, first + step,
             n_threads,
         ):  # fmt: skip
             return None
-    return tables[0] if parts == 1 else tables.sum(axis=0)
+    return tables[0][0] if parts == 1 else tables[0].sum(axis=0)
 
 
 def merged_class_counts(a: ClassCounts, b: ClassCounts) -> ClassCounts:

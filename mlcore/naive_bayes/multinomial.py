@@ -5,9 +5,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse as sp
 
+from mlcore.estimator.derived import cached
 from mlcore.naive_bayes.class_counts import ClassCounts, class_counts
 from mlcore.naive_bayes.naive_bayes import Likelihood, NaiveBayes
 from mlcore.naive_bayes.smoothed import Smoothed, pseudo_counts, smoothed
+from mlcore.numerics.sparse_scores import EntryScores
 from mlcore.runtime.threads import single_threaded_blas
 
 
@@ -128,6 +130,13 @@ class MultinomialNB(NaiveBayes):
             "feature_log_prob_": table.logs,
             "_solution_": table,
         }
+
+    def _entry_scores(self):
+        table, prior = self._solution_, self.class_log_prior_
+        if table.never is not None:
+            return None
+        arrays = table.finite, prior
+        return cached(self, arrays, None, lambda: EntryScores.of(*arrays, "count"))
 
     def _log_likelihood(self, X):
         table = self._solution_

@@ -4,6 +4,7 @@ from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self, get_args
 
 import numpy as np
+from scipy import sparse as sp
 
 from mlcore.checks import as_bool, as_choice, as_labels, as_weights, declared_classes
 from mlcore.checks.errors import peer_class
@@ -18,6 +19,7 @@ from mlcore.naive_bayes.class_counts import (
     with_classes,
 )
 from mlcore.numerics.log_softmax import log_softmax
+from mlcore.numerics.sparse_scores import EntryScores, sparse_scores
 from mlcore.row_sums import OnePass, require_declared
 from mlcore.row_sums import partial_fit as partial_fit_of_classes
 
@@ -97,6 +99,10 @@ class NaiveBayes(OnePass, Classifier, Model):
     def _log_likelihood(self, X) -> Likelihood:
         """Return the log-likelihood of checked rows in each class."""
         raise NotImplementedError
+
+    def _entry_scores(self) -> EntryScores | None:
+        """Return log joint probabilities as sums over entries of rows, None if they are not."""
+        return None
 
     def _with_classes(self, statistics, classes):
         """Return statistics with rows of zeros for the classes that they lack."""
@@ -300,7 +306,8 @@ class NaiveBayes(OnePass, Classifier, Model):
         probabilities : (n_samples, n_classes)
             Columns in the order of `classes_`.
         """
-        return np.exp(self.predict_log_proba(X))
+        probabilities = self._sparse_scores(X, softmax=True)
+        return np.exp(self.predict_log_proba(X)) if probabilities is None else probabilities
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Return logarithms of the posterior probabilities.
@@ -331,6 +338,9 @@ class NaiveBayes(OnePass, Classifier, Model):
         log_probabilities : (n_samples, n_classes)
             Columns in the order of `classes_`.
         """
+        direct = self._sparse_scores(X)
+        if direct is not None:
+            return direct
         scores, impossible = self._likelihood_of(X)
         if impossible is not None:
             scores[impossible > 0] = -np.inf
@@ -339,6 +349,9 @@ class NaiveBayes(OnePass, Classifier, Model):
 
     def _posterior_scores(self, X):
         """Return log posteriors up to a term of each row, (n, c)."""
+        direct = self._sparse_scores(X)
+        if direct is not None:
+            return direct
         scores, impossible = self._likelihood_of(X)
         absent = np.isneginf(self.class_log_prior_)
         if impossible is not None:
@@ -348,19 +361,40 @@ class NaiveBayes(OnePass, Classifier, Model):
             scores[impossible > fewest] = -np.inf
         return scores + self.class_log_prior_
 
+    def _sparse_scores(self, X, softmax=False):
+        """Return log joint probabilities of sparse rows and classes, or their softmax.
+
+        None for dense rows, and for models of whose entries they are no sums.
+        """
+        if not sp.issparse(X):
+            return None
+        self._require_solved()
+        scores = self._entry_scores()
+        if scores is None:
+            return None
+        if is_plain_csr(X, integers=True):
+            samples = self._check_X(X, reset=False, check_finite=False)
+            found = sparse_scores(samples, scores, softmax=softmax, checked=False)
+            if found is not None:
+                return found
+        return sparse_scores(self._check_X(X, reset=False), scores, softmax=softmax)
+
     def _likelihood_of(self, X):
+        self._require_solved()
+        return self._log_likelihood(self._check_X(X, reset=False))
+
+    def _require_solved(self):
         self._check_fitted()
         if not hasattr(self, "classes_"):
             raise peer_class("NotFittedError")(
                 f"This {type(self).__name__} instance is not fitted yet: it has begun, but call "
                 "'update' or 'partial_fit' before using it."
             )
-        return self._log_likelihood(self._check_X(X, reset=False))
 
     def _as_samples(self, X, **how):
         missing = getattr(self, "missing", None)
         unchecked = missing != "ignore" and not how.get("check_finite", True)
-        if self._sums_check and unchecked and is_plain_csr(X):
+        if self._sums_check and unchecked and is_plain_csr(X, integers=True):
             return X
         check = partial(super()._as_samples, **how)
         return check(X) if missing is None else with_missing(X, check, missing)

@@ -99,8 +99,9 @@ def test_structure_that_is_refused(kind, place):
         return change
 
     assert not refused(lambda other: None)
-    # A sum adds duplicates and takes any order.
-    assert refused(swap) == refused(repeat) == (kind != "sum")
+    # Columns may have any order; duplicates are added, here to a 2 that is no 0 or 1.
+    assert not refused(swap)
+    assert refused(repeat) == (kind == "binary")
     assert refused(put("indices", start + 3, 11))
     assert refused(put("indices", start + 3, -1))
     assert refused(put("indptr", place + 1, len(X.data) + 1))
@@ -110,3 +111,63 @@ def test_structure_that_is_refused(kind, place):
 def test_the_first_column_of_a_row_may_be_below_the_last_of_the_row_before():
     X = sp.csr_array(np.array([[0, 0, 1], [1, 1, 0], [0, 0, 0], [0, 1, 0], [1, 0, 1]], float))
     assert_array_equal(class_counts(X, np.zeros(5, np.intp), None, 1, "binary"), [[2, 2, 2]])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_columns_in_any_order_and_duplicates(kind, dtype, index):
+    # Rows of more entries than are checked at once too, and more rows than one byte can number.
+    rng = np.random.default_rng(7)
+    X = (rng.random((600, 900)) < 0.7) * rng.integers(1, 3 if kind != "binary" else 2, (600, 900))
+    X[5:560] *= rng.random((555, 900)) < 0.01
+    canonical = sp.csr_array(X.astype(dtype))
+    given = shuffled(canonical, rng, index)
+    assert not given.has_sorted_indices
+    before = [part.copy() for part in (given.data, given.indices, given.indptr)]
+    codes = rng.integers(0, 3, 600)
+    found = class_counts(given, codes, None, 3, kind, 1.0, checked=False)
+    assert_array_equal(found, class_counts(canonical, codes, None, 3, kind, 1.0))
+    for part, same in zip((given.data, given.indices, given.indptr), before, strict=True):
+        assert_array_equal(part, same)
+
+
+def shuffled(X, rng, index):
+    """Read-only rows whose entries are in random order, half of them in two parts: 2 = 1 + 1 and
+    1 = 1 + 0.
+    """
+    rows, columns, values = (np.asarray(part) for part in sp.find(X))
+    again = rng.random(len(rows)) < 0.5
+    rows, columns = np.append(rows, rows[again]), np.append(columns, columns[again])
+    parts = np.where(values[again] > 1, 1, 0).astype(values.dtype)
+    values = np.append(values, parts)
+    values[: len(again)][again] -= parts
+    order = np.lexsort((rng.random(len(rows)), rows))
+    indptr = np.searchsorted(rows[order], np.arange(X.shape[0] + 1))
+    out = sp.csr_array(X.shape, dtype=values.dtype)
+    out.data, out.indices, out.indptr = (
+        values[order], columns[order].astype(index), indptr.astype(index),
+    )  # fmt: skip
+    for part in (out.data, out.indices, out.indptr):
+        part.flags.writeable = False
+    return out
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
+def test_a_sum_of_duplicates_is_compared_with_the_threshold(dtype):
+    X = sp.csr_array(np.zeros((1, 2), dtype))
+    X.data, X.indices = np.array([2, 5, 2], dtype), np.array([1, 0, 1], np.int32)
+    X.indptr = np.array([0, 3], np.int32)
+    assert_array_equal(class_counts(X, np.zeros(1, np.intp), None, 1, "above", 3.0), [[1, 1]])
+    assert_array_equal(class_counts(X, np.zeros(1, np.intp), None, 1, "above", 4.0), [[1, 0]])
+    assert class_counts(X, np.zeros(1, np.intp), None, 1, "binary") is None
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("value", [-1, 2, np.iinfo(np.int64).min])
+def test_integers_that_are_refused(kind, value):
+    X = sp.csr_array(np.ones((700, 3), np.int64))
+    X.data[1800] = value
+    found = class_counts(X, np.zeros(700, np.intp), None, 1, kind, 0.5, checked=False)
+    refused = kind == "binary" or (kind == "sum" and value < 0)
+    assert (found is None) == refused

@@ -4,6 +4,7 @@
 
 #include "naive_bayes/class_counts.h"
 
+#include "shared/sparse_columns.h"
 #include "shared/table.h"
 
 enum {
@@ -24,32 +25,75 @@ enum {
   }
 REFUSED(f, float, int32_t)
 REFUSED(d, double, int64_t)
+INLINE int values_fit_l(const int kind, ptrdiff_t n, const int64_t *x, int64_t limit) {
+  (void)limit; /* no integer is too large */
+  int64_t refused = 0;
+  for (ptrdiff_t p = 0; p < n; p++)
+    refused |= kind == COUNTS_BINARY ? -(int64_t)((uint64_t)x[p] > 1)
+               : kind == COUNTS_SUM  ? x[p]
+                                     : 0;
+  return refused >= 0;
+}
+
+/* Scratch of a part, of d values each: the number, 1 to 255, of the row that had a column last, which
+   is read where `row` is above 0, and sums of a row, which are 0 between rows. */
+typedef struct {
+  uint8_t *marks;
+  double *sums;
+  ptrdiff_t d;
+  int row;
+} repeats;
+
+/* Whether a column is there twice; and its sum at its first entry, 0 at later ones. */
+#define REPEATS(index)                                                                   \
+  INLINE int has_repeats_##index(repeats *seen, ptrdiff_t n, const index##_t *columns) { \
+    if (seen->row == 0 || seen->row == 255) {                                            \
+      memset(seen->marks, 0, (size_t)seen->d);                                           \
+      seen->row = 0;                                                                     \
+    }                                                                                    \
+    const uint8_t row = (uint8_t)++seen->row;                                            \
+    int found = 0;                                                                       \
+    for (ptrdiff_t p = 0; p < n; p++) {                                                  \
+      found |= seen->marks[columns[p]] == row;                                           \
+      seen->marks[columns[p]] = row;                                                     \
+    }                                                                                    \
+    return found;                                                                        \
+  }                                                                                      \
+  INLINE double take_sum_##index(const repeats *seen, index##_t column) {                \
+    const double sum = seen->sums[column];                                               \
+    seen->sums[column] = 0;                                                              \
+    return sum;                                                                          \
+  }
+REPEATS(int32)
+REPEATS(int64)
 
 INLINE double added(double x, const int kind, double threshold) {
   return kind == COUNTS_ABOVE ? (double)(x > threshold) : x;
 }
 
-/* Whether all columns are below d; to `descents` is added how many do not follow the one before. */
-#define COLUMNS(index, unsigned_index)                                                     \
-  INLINE int columns_fit_##index(const int counted, ptrdiff_t n, const index##_t *columns, \
-                                 ptrdiff_t d, ptrdiff_t *descents) {                       \
-    unsigned_index outside = 0;                                                            \
-    index##_t falls = 0;                                                                   \
-    for (ptrdiff_t p = 0; p < n; p++)                                                      \
-      outside |= (unsigned_index)((unsigned_index)columns[p] >= (unsigned_index)d);        \
-    if (counted)                                                                           \
-      for (ptrdiff_t p = 1; p < n; p++) falls += columns[p] <= columns[p - 1];             \
-    *descents += falls;                                                                    \
-    return !outside;                                                                       \
-  }
-COLUMNS(int32, uint32_t)
-COLUMNS(int64, uint64_t)
+#define ROUNDED_f(x) (double)(float)(x)
+#define ROUNDED_d(x) (x)
+#define ROUNDED_l(x) (x)
 
+/* Sums of repeated columns count, rounded as those of arrays of one type; zeros change nothing. */
 #define SPARSE(suffix, real, index)                                                                \
+  INLINE int add_repeats_##suffix##_##index(const int kind, ptrdiff_t n, const real *data,         \
+                                            const index##_t *columns, const repeats *seen,         \
+                                            double w, double threshold, double *row) {             \
+    int fine = 1;                                                                                  \
+    for (ptrdiff_t p = 0; p < n; p++) seen->sums[columns[p]] += (double)data[p];                   \
+    for (ptrdiff_t p = 0; p < n; p++) {                                                            \
+      const double sum = ROUNDED_##suffix(take_sum_##index(seen, columns[p]));                     \
+      fine &= kind != COUNTS_BINARY || sum == 0 || sum == 1;                                       \
+      row[columns[p]] += w * added(sum, kind, threshold);                                          \
+    }                                                                                              \
+    return fine;                                                                                   \
+  }                                                                                                \
   INLINE int sparse_of_##suffix##_##index(                                                         \
       const int kind, ptrdiff_t first, ptrdiff_t last, const real *data, const index##_t *columns, \
       const index##_t *starts, ptrdiff_t n_entries, const intptr_t *codes, const double *weights,  \
-      double threshold, real limit, ptrdiff_t d, double *table) {                                  \
+      double threshold, real limit, ptrdiff_t d, double *table, uint8_t *marks, double *sums) {    \
+    repeats seen = {marks, sums, d, 0};                                                            \
     while (first < last) {                                                                         \
       const ptrdiff_t start = starts[first];                                                       \
       if (start < 0) return 0;                                                                     \
@@ -65,11 +109,17 @@ COLUMNS(int64, uint64_t)
       ptrdiff_t descents = 0;                                                                      \
       if (!columns_fit_##index(kind != COUNTS_SUM, end - start, columns + start, d, &descents))    \
         return 0;                                                                                  \
+      if (descents) descents -= between_rows_##index(first, stop, starts, start, columns);         \
       for (ptrdiff_t i = first; i < stop; i++) {                                                   \
         const ptrdiff_t left = starts[i], right = starts[i + 1];                                   \
         const double w = weights ? weights[i] : 1;                                                 \
         double *row = table + codes[i] * d;                                                        \
-        descents -= left > start && left < right && columns[left] <= columns[left - 1];            \
+        if (descents && has_repeats_##index(&seen, right - left, columns + left)) {                \
+          if (!add_repeats_##suffix##_##index(kind, right - left, data + left, columns + left,     \
+                                              &seen, w, threshold, row))                           \
+            return 0;                                                                              \
+          continue;                                                                                \
+        }                                                                                          \
         ptrdiff_t p = left;                                                                        \
         for (; p + AHEAD <= right; p += AHEAD) {                                                   \
           __builtin_prefetch(data + p + ENTRIES);                                                  \
@@ -84,8 +134,6 @@ COLUMNS(int64, uint64_t)
         }                                                                                          \
         for (; p < right; p++) row[columns[p]] += w * added(data[p], kind, threshold);             \
       }                                                                                            \
-      /* What is left is inside rows; counts would add the same column twice. */                   \
-      if (kind != COUNTS_SUM && descents) return 0;                                                \
       first = stop;                                                                                \
     }                                                                                              \
     return 1;                                                                                      \
@@ -93,9 +141,10 @@ COLUMNS(int64, uint64_t)
   static int sparse_##suffix##_##index(                                                            \
       ptrdiff_t first, ptrdiff_t last, const real *data, const index##_t *columns,                 \
       const index##_t *starts, ptrdiff_t n_entries, const intptr_t *codes, const double *weights,  \
-      int kind, double threshold, real limit, ptrdiff_t d, double *table) {                        \
+      int kind, double threshold, real limit, ptrdiff_t d, double *table, uint8_t *marks,          \
+      double *sums) {                                                                              \
     EACH_KIND(sparse_of_##suffix##_##index, first, last, data, columns, starts, n_entries, codes,  \
-              weights, threshold, limit, d, table)                                                 \
+              weights, threshold, limit, d, table, marks, sums)                                    \
   }
 
 #define EACH_KIND(function, ...)                                 \
@@ -109,6 +158,8 @@ SPARSE(f, float, int32)
 SPARSE(f, float, int64)
 SPARSE(d, double, int32)
 SPARSE(d, double, int64)
+SPARSE(l, int64_t, int32)
+SPARSE(l, int64_t, int64)
 
 #define DENSE(suffix, real, bits)                                                                  \
   INLINE int dense_of_##suffix(const int kind, ptrdiff_t first, ptrdiff_t last, const real *X,     \
@@ -136,5 +187,6 @@ DENSE(f, float, int32_t)
 DENSE(d, double, int64_t)
 
 SIMD_TABLE(class_counts, .sparse_f_int32 = sparse_f_int32, .sparse_f_int64 = sparse_f_int64,
-           .sparse_d_int32 = sparse_d_int32, .sparse_d_int64 = sparse_d_int64, .dense_f = dense_f,
+           .sparse_d_int32 = sparse_d_int32, .sparse_d_int64 = sparse_d_int64,
+           .sparse_l_int32 = sparse_l_int32, .sparse_l_int64 = sparse_l_int64, .dense_f = dense_f,
            .dense_d = dense_d)
