@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.testing import assert_array_equal
@@ -177,3 +177,35 @@ def test_any_index_arrays_give_scipys_matrix_or_a_value_error(indices, indptr):
             expected[row, indices[place]] += data[place]
     assert len(indptr) == 4
     assert_array_equal(checked.toarray(), expected)
+
+
+@settings(deadline=None, max_examples=80)
+@given(st.data())
+def test_rows_put_in_order_are_those_of_scipy(data):
+    # Up to several words of 64 columns, and of 64 of these words; integers, so that sums are exact.
+    d = data.draw(st.sampled_from([1, 5, 64, 65, 5000, 20_000]))
+    row = st.lists(st.tuples(st.integers(0, d - 1), st.integers(-3, 3)), max_size=30)
+    rows = data.draw(st.lists(row, min_size=1, max_size=6))
+    dtype = data.draw(st.sampled_from([np.float32, np.float64]))
+    index = data.draw(st.sampled_from([np.int32, np.int64]))
+    values = np.array([value for row in rows for _, value in row], dtype)
+    columns = np.array([column for row in rows for column, _ in row], index)
+    starts = np.cumsum([0, *map(len, rows)]).astype(index)
+    X = compressed(values, columns, starts, shape=(len(rows), d))
+    for part in (X.data, X.indices, X.indptr):
+        part.setflags(write=False)
+    expected = sp.csr_array((values.copy(), columns.copy(), starts.copy()), shape=X.shape)
+    expected.sum_duplicates()
+    found = as_samples(X, accept_sparse=True)
+    for name in ("data", "indices", "indptr"):
+        assert_array_equal(getattr(found, name), getattr(expected, name))
+    assert found.dtype == dtype
+    parts = found.data, found.indices, found.indptr
+    assert sp.csr_array(parts, shape=X.shape).has_canonical_format
+
+
+def test_more_columns_than_memory_are_put_in_order():
+    X = compressed([1.0, 2.0, 3.0], [2**40, 5, 2**40], [0, 3], shape=(1, 2**41))
+    found = as_samples(X, accept_sparse=True)
+    assert_array_equal(found.indices, [5, 2**40])
+    assert_array_equal(found.data, [2, 4])

@@ -5,6 +5,7 @@
 
 #include "numerics/sparse_scores.h"
 
+#include "shared/column_set.h"
 #include "shared/sparse_columns.h"
 #include "shared/table.h"
 
@@ -80,10 +81,9 @@ INLINE int64_t is_refused_l(const int kind, int64_t x, int64_t limit) {
 ADD(int32)
 ADD(int64)
 
-/* Scratch of one thread: which columns a row has, a bit for each, and which of these words are not
-   0; their sums; both are 0 between rows. And the columns and sums of a row, in order. */
+/* Scratch of one thread: the set of columns of a row, their sums, 0 between rows; and both in order. */
 typedef struct {
-  uint64_t *present, *words;
+  column_set set;
   double *sums, *values;
   void *columns;
 } ordered;
@@ -93,35 +93,24 @@ typedef struct {
 #define ROUNDED_d(x) (x)
 #define ROUNDED_l(x) (x)
 
-/* Put the entries of a row in the order of their columns, which are added where repeated, in one
-   pass over its entries, a fourth of the time of sorting them; returns their number. */
-#define ORDER(suffix, real, index)                                                                 \
-  NOINLINE ptrdiff_t in_order_##suffix##_##index(const ordered *to, ptrdiff_t n, const real *data, \
-                                                 const index##_t *columns) {                       \
-    ptrdiff_t least = PTRDIFF_MAX, most = -1, m = 0;                                               \
-    for (ptrdiff_t p = 0; p < n; p++) {                                                            \
-      const ptrdiff_t c = columns[p], word = c >> 6;                                               \
-      to->present[word] |= (uint64_t)1 << (c & 63);                                                \
-      to->words[word >> 6] |= (uint64_t)1 << (word & 63);                                          \
-      to->sums[c] += (double)data[p];                                                              \
-      least = word < least ? word : least;                                                         \
-      most = word > most ? word : most;                                                            \
-    }                                                                                              \
-    index##_t *found = to->columns;                                                                \
-    for (ptrdiff_t w = least >> 6; w <= most >> 6; w++) {                                          \
-      for (uint64_t words = to->words[w]; words; words &= words - 1) {                             \
-        const ptrdiff_t word = w * 64 + __builtin_ctzll(words);                                    \
-        for (uint64_t bits = to->present[word]; bits; bits &= bits - 1) {                          \
-          const ptrdiff_t c = word * 64 + __builtin_ctzll(bits);                                   \
-          found[m] = (index##_t)c;                                                                 \
-          to->values[m++] = ROUNDED_##suffix(to->sums[c]);                                         \
-          to->sums[c] = 0;                                                                         \
-        }                                                                                          \
-        to->present[word] = 0;                                                                     \
-      }                                                                                            \
-      to->words[w] = 0;                                                                            \
-    }                                                                                              \
-    return m;                                                                                      \
+/* Put the entries of a row in the order of their columns, which are added where repeated; returns
+   their number. */
+#define ORDER(suffix, real, index)                                                           \
+  NOINLINE ptrdiff_t in_order_##suffix##_##index(ordered *to, ptrdiff_t n, const real *data, \
+                                                 const index##_t *columns) {                 \
+    column_set set = to->set;                                                                \
+    index##_t *found = to->columns;                                                          \
+    for (ptrdiff_t p = 0; p < n; p++) {                                                      \
+      add_column(&set, columns[p]);                                                          \
+      to->sums[columns[p]] += (double)data[p];                                               \
+    }                                                                                        \
+    ptrdiff_t m = 0;                                                                         \
+    for (ptrdiff_t c; (c = take_column(&set)) >= 0; m++) {                                   \
+      found[m] = (index##_t)c;                                                               \
+      to->values[m] = ROUNDED_##suffix(to->sums[c]);                                         \
+      to->sums[c] = 0;                                                                       \
+    }                                                                                        \
+    return m;                                                                                \
   }
 ORDER(f, float, int32)
 ORDER(f, float, int64)
@@ -177,7 +166,7 @@ static int counted_fit(int kind, ptrdiff_t n, double threshold, double *x) {
       const int kind, ptrdiff_t first, ptrdiff_t last, const real *data, const index##_t *columns, \
       const index##_t *starts, ptrdiff_t n_entries, double threshold, double limit, ptrdiff_t d,   \
       const double *table, const double *start, ptrdiff_t k, ptrdiff_t width, int softmax,         \
-      double *block, const ordered *to, double *out) {                                             \
+      double *block, ordered *to, double *out) {                                                   \
                                                                                                    \
     const ptrdiff_t most = width < SCORES_BLOCK ? SCORES_BLOCK / width : 1;                        \
     const real bound = limit < (double)MOST_##suffix ? (real)limit : MOST_##suffix;                \
@@ -236,7 +225,7 @@ static int counted_fit(int kind, ptrdiff_t n, double threshold, double *x) {
       ptrdiff_t d, const double *table, const double *start, ptrdiff_t k, ptrdiff_t width,         \
       int softmax, double *block, uint64_t *present, double *sums, index##_t *order,               \
       double *out) {                                                                               \
-    const ordered to = {present, present + d / 64 + 1, sums, sums + d, order};                     \
+    ordered to = {empty_set(present, d), sums, sums + d, order};                                   \
     EACH_KIND(scores_of_##suffix##_##index, first, last, data, columns, starts, n_entries,         \
               threshold, limit, d, table, start, k, width, softmax, block, &to, out)               \
   }
