@@ -4,6 +4,7 @@ from mlcore.linear_model.coordinate.elastic_net import ElasticNet, Lasso
 from mlcore.linear_model.coordinate.penalty_path import PenaltyPath
 from mlcore.linear_model.inference import Inference, LikelihoodRatio
 from mlcore.linear_model.logistic.evidence import LogisticVerification
+from mlcore.linear_model.logistic.logistic_path import LogisticPath
 from mlcore.linear_model.logistic.logistic_regression import LogisticRegression
 from mlcore.linear_model.logistic.separation import SeparatedClasses
 from mlcore.linear_model.perceptron.kernel_perceptron import KernelPerceptron
@@ -21,6 +22,7 @@ __all__ = [
     "LinearInference",
     "LinearPath",
     "LinearRegression",
+    "LogisticPath",
     "LogisticVerification",
     "LogisticRegression",
     "PenaltyPath",

@@ -50,6 +50,7 @@ RESULTS = {
     "LinearInference": lambda: LinearRegression().fit(X, Y).inference(),
     "PenaltyPath": lambda: ElasticNet().path(X, Y),
     "LinearPath": lambda: LinearRegression().fit(X, Y).path(np.logspace(-3, 3, 40)),
+    "LogisticPath": lambda: LogisticRegression().path(X, Y > 0),
     "LogisticVerification": lambda: LogisticRegression().fit(X, Y > 0).verify(X, Y > 0),
     "MaximumEntropy": lambda: maximum_entropy(X, np.zeros(12)),
     "MinCut": lambda: min_cut(K),

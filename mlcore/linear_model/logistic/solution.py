@@ -1,6 +1,7 @@
 """Minimisation of the objective of logistic regression: choice of the method, and its end."""
 
 import itertools
+import math
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
@@ -11,7 +12,7 @@ from mlcore.estimator.progress import Progress
 from mlcore.linear_model.logistic.elastic_net import ElasticNetObjective
 from mlcore.linear_model.logistic.evidence import duality_gap, is_proven, rise_as_stored
 from mlcore.linear_model.logistic.intercepts import start_of
-from mlcore.linear_model.logistic.logistic_pass import NEWTON
+from mlcore.linear_model.logistic.logistic_pass import NEWTON, LogisticRows
 from mlcore.linear_model.logistic.objective import NewtonSystem, Objective, hessian_of
 from mlcore.linear_model.logistic.sample_span import in_span
 from mlcore.linear_model.logistic.steps.conjugate_newton import conjugate_newton_steps
@@ -34,7 +35,7 @@ _ESTIMATED = 0.1  # of this, where L-BFGS estimates the decrement, sometimes too
 _LEAST = 1e-10  # such an excess below which `tol` alone ends the fit
 _QUASI = "lbfgs", "gradient"  # routes of such decrements
 _SMALL = 1e-100  # powers of two of columns that products with a Hessian take, as their inverses
-_GAP = 1e-2  # times tol: relative gap at which the fit of an elastic net ends
+GAP = 1e-2  # times tol: relative gap at which the fit of an elastic net ends
 
 
 # Ways to the minimum: steps of Newton's method with the whole Hessian, and those in the span of the
@@ -68,6 +69,18 @@ class Solution(NamedTuple):
     gradient_norm: float
     decrement: float
     duality_gap: float
+
+
+def scaled_objective(data: LogisticRows, settings: Settings) -> tuple[Objective, float]:
+    """Return the objective per unit of weight, and the factor that makes it P."""
+    C, l1_ratio = settings.C, settings.l1_ratio
+    with np.errstate(over="ignore", under="ignore"):
+        factor = data.total * (C if C < math.inf else 1.0)
+        strength = 0.0 if C == math.inf else 1 / C / data.total
+    strength = min(strength, 1e300)
+    if l1_ratio > 0 and C < math.inf:
+        return ElasticNetObjective(data, strength, l1_ratio), factor
+    return Objective(data, strength), factor
 
 
 def solve(
@@ -161,7 +174,7 @@ def _descend(objective, span, factor, theta, settings, route, progress, fitted):
             bound /= 4  # the columns of the samples may ask for more than those of the span
         if converged and inner.l1_ratio > 0:  # a gap that falls as the decrement, not its square
             gap, _, _ = duality_gap(inner, point, factor)
-            converged = gap <= _GAP * tol * factor * point.value
+            converged = gap <= GAP * tol * factor * point.value
         # What cannot be computed any better in float64 is the minimum.
         is_minimum = converged or decrement**2 < 10 * ROUNDING * point.value
 
