@@ -115,7 +115,7 @@ def decrement_and_radius(model, X, y, s):
     squares = []
     for a, b in [(0, 1), (0, 2), (1, 2)]:
         form = inverse[a, :, a] + inverse[b, :, b] - inverse[a, :, b] - inverse[b, :, a]
-        squares.append(np.einsum("ij,jl,il->i", A, form, A).max())
+        squares.append(((A @ form) * A).sum(axis=1).max())
     return np.sqrt(g @ np.linalg.solve(H, g)), np.sqrt(max(squares))
 
 
