@@ -1,6 +1,7 @@
 """Linear models of classes and numbers."""
 
 from mlcore.linear_model.coordinate.elastic_net import ElasticNet, Lasso
+from mlcore.linear_model.coordinate.elastic_net_cv import ElasticNetCV, LassoCV
 from mlcore.linear_model.coordinate.penalty_path import PenaltyPath
 from mlcore.linear_model.inference import Inference, LikelihoodRatio
 from mlcore.linear_model.logistic.evidence import LogisticVerification
@@ -15,9 +16,11 @@ from mlcore.linear_model.regression.linear_regression import LinearRegression
 
 __all__ = [
     "ElasticNet",
+    "ElasticNetCV",
     "Inference",
     "KernelPerceptron",
     "Lasso",
+    "LassoCV",
     "LikelihoodRatio",
     "LinearInference",
     "LinearPath",

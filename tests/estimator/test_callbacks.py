@@ -24,7 +24,7 @@ from mlcore.cluster import (
     SpectralClustering,
 )
 from mlcore.decomposition import KernelPCA
-from mlcore.linear_model import KernelPerceptron, LogisticRegression, Perceptron
+from mlcore.linear_model import KernelPerceptron, LassoCV, LogisticRegression, Perceptron
 from mlcore.mixture import PLSA, BernoulliMixture, GaussianMixture
 from mlcore.naive_bayes import GaussianNB
 from mlcore.svm import SVC, SVCCV, SVR, OneClassSVM
@@ -79,6 +79,7 @@ MODELS = [
     SVR(),
     OneClassSVM(),
     SVCCV(Cs=[1.0], gammas=[1.0], cv=2),
+    LassoCV(alphas=5, cv=2),
 ]
 
 

@@ -32,8 +32,10 @@ from mlcore.kernel_ridge import KernelRidge, KernelRidgeCV, NystroemRidge
 from mlcore.kernels import FisherVectors, TfidfTransformer
 from mlcore.linear_model import (
     ElasticNet,
+    ElasticNetCV,
     KernelPerceptron,
     Lasso,
+    LassoCV,
     LinearRegression,
     LogisticRegression,
     Perceptron,
@@ -279,6 +281,20 @@ MODELS = {
     ),
     "Lasso": Entry(
         lambda: Lasso(alpha=0.1), numbers, kernel=False, several_targets=True, instant=True
+    ),
+    "ElasticNetCV": Entry(
+        lambda: ElasticNetCV(l1_ratio=[0.5, 1.0], alphas=[1.0, 0.1], cv=3),
+        numbers,
+        kernel=False,
+        instant=True,
+        takes=(("alphas", 3),),
+    ),
+    "LassoCV": Entry(
+        lambda: LassoCV(alphas=5, cv=3),
+        numbers,
+        kernel=False,
+        instant=True,
+        takes=(("alphas", 3), ("eps", None)),
     ),
     "WidrowHoff": Entry(WidrowHoff, numbers, kernel=False, several_targets=True, instant=True),
     "LogisticRegression": Entry(

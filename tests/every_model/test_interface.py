@@ -53,7 +53,7 @@ PENALTIES = {
     "shrinkage": {"LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"},
     "pooling": {"QuadraticDiscriminantAnalysis"},
     "var_smoothing": {"GaussianNB", "MixedNB"},
-    "l1_ratio": {"ElasticNet", "LogisticRegression"},
+    "l1_ratio": {"ElasticNet", "ElasticNetCV", "LogisticRegression"},
 }
 
 

@@ -29,8 +29,10 @@ from mlcore.kernel_ridge import KernelRidge, KernelRidgeCV, NystroemRidge
 from mlcore.kernels import FisherVectors, GramCenterer, TfidfTransformer
 from mlcore.linear_model import (
     ElasticNet,
+    ElasticNetCV,
     KernelPerceptron,
     Lasso,
+    LassoCV,
     LinearRegression,
     LogisticRegression,
     Perceptron,
@@ -82,6 +84,8 @@ CHECKED = [
     ElasticNet(),
     ElasticNet(alpha=0.01, fit_intercept=False),
     Lasso(alpha=0.1),
+    ElasticNetCV(),
+    LassoCV(standardize=True),
     LogisticRegression(),
     LogisticRegression(solver="lbfgs"),
     LogisticRegression(C=100.0, class_weight="balanced"),

@@ -28,6 +28,7 @@ REFUSALS = {
         "GaussianMixture": "degenerate",
         "KernelCCA": "constant",
         "LinearDiscriminant": "degenerate",
+        "LassoCV": "rescale",
         "LinearRegression-least": "rescale",
         "RiskClassifier": "degenerate",
     },

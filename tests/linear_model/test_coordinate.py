@@ -326,3 +326,35 @@ def test_several_targets_are_fitted_each_alone():
         assert_allclose(model.coef_[t], one.coef_, atol=1e-9)
         assert_allclose(model.objective_[t], one.objective_, rtol=1e-13)
         assert_allclose(model.degrees_of_freedom_[t], one.degrees_of_freedom_, rtol=1e-12)
+
+
+@pytest.mark.parametrize("layout", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize(("n", "d"), [(40, 7), (20, 50)])
+def test_a_standardized_penalty_is_that_of_standardized_features(n, d, fit_intercept, layout):
+    A, y, weight = problem(n + d, n, d)
+    A[np.abs(A) < 0.5] = 0
+    A = np.c_[A * 2.0 ** np.arange(-3, d - 3), np.zeros(n)]
+    unit = np.sqrt(np.cov(A.T, aweights=weight, ddof=0).diagonal())
+    unit[-1] = 1
+    for ratio in (1.0, 0.4):
+        how = {"l1_ratio": ratio, "fit_intercept": fit_intercept}
+        expected = ElasticNet(0.1, **how, **EXACT).fit(A / unit, y, weight)
+        model = ElasticNet(0.1, standardize=True, **how, **EXACT).fit(layout(A), y, weight)
+        assert_allclose(model.objective_, expected.objective_, rtol=1e-12)
+        assert_allclose(model.coef_ * unit, expected.coef_, atol=1e-7)
+        assert_allclose(model.intercept_, expected.intercept_, rtol=1e-6, atol=1e-7)
+        path = ElasticNet(standardize=True, **how).path(layout(A), y, weight, alphas=3)
+        other = ElasticNet(**how).path(A / unit, y, weight, alphas=3)
+        assert_allclose(path.alphas, other.alphas, rtol=1e-12)
+        assert_allclose(path.objective, other.objective, rtol=1e-5)
+
+
+def test_units_of_features_do_not_count_if_they_are_standardized():
+    units = 10.0 ** np.array([-150, 150, 3, -3, 0, 1, 1, 8, -8, 40])
+    expected = Lasso(0.1, standardize=True, **EXACT).fit(X, Y)
+    model = Lasso(0.1, standardize=True, **EXACT).fit(X * units, Y)
+    assert_allclose(model.coef_ * units, expected.coef_, rtol=1e-9, atol=1e-9)
+    assert_allclose(model.objective_, expected.objective_, rtol=1e-12)
+    with pytest.raises(ValueError, match="standardize=True needs l1_ratio > 0"):
+        ElasticNet(l1_ratio=0, standardize=True).fit(X, Y)

@@ -101,6 +101,26 @@ def test_several_targets_share_members(layout):
 
 
 @layouts
+def test_a_second_path_of_a_problem_is_that_of_a_new_one(layout):
+    A, y, _ = problem(2)
+    units = DataUnits.of(layout(A), y[:, None], True, False)
+    rows = Rows.of(layout(A), y[:, None], None, units)
+
+    def problem_of_rows():
+        return ColumnProblem.of(rows, Columns.of(rows, True), True)
+
+    used = problem_of_rows()
+    for ratio in (0.3, 1.0, 0.8):
+        penalties = Penalties.of(units, used.total, ratio)
+        alphas = np.array([0.3, 0.1, 0.01])
+        coef, figures = used.path(penalties, alphas, 1e-12, 1000)
+        other = problem_of_rows().path(penalties, alphas, 1e-12, 1000)
+        assert_allclose(figures[..., 0], other[1][..., 0], rtol=1e-11)
+        assert_allclose(coef, other[0], atol=1e-9)
+        assert (figures[..., 2] < 100).all()
+
+
+@layouts
 def test_zeros_at_the_least_penalty_without_coefficients(layout):
     A, y, weight = problem(3)
     path = Lasso().path(layout(A), y, weight, alphas=5)

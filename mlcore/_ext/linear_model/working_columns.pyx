@@ -142,7 +142,7 @@ cdef void begin_penalty(Work* a, const double[::1] alphas, int64_t* state, doubl
     for i in range(state[MEMBERS]):
         a.of_part[i] = a.absolute[a.members[i]]
         a.of_part[a.part.width + i] = a.square[a.members[i]]
-    if penalised:
+    if penalised or k == 0:
         begin_face(&a.face, a.G, a.part.width, a.part.ridge, state[MEMBERS])
     state[ROUNDS] = state[STALLED] = 0
     proof = certificate(&a.all, a.w, a.g, squares)

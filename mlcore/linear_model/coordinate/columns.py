@@ -54,6 +54,16 @@ class Columns(NamedTuple):
         out[size == 0] = 2
         return cls(*parts, np.sqrt(weight), center, size, sizes, out, float(weight.sum()))
 
+    @property
+    def deviation(self) -> np.ndarray:
+        """Standard deviations (d,) of features, 0 if they are constant but for rounding."""
+        mean = np.zeros(len(self.size))
+        if not self.center.any():
+            mean = self.times(self.root) / self.total
+        squares = self.size**2 / self.total
+        varies = squares - mean**2 > len(self.root) * EPS * squares
+        return np.sqrt(np.where(varies, squares - mean**2, 0))
+
     def out_of_range(self, rows: Rows, owner: str) -> np.ndarray:
         """Return True for each column whose squares over- or underflow; refuse those with NaN."""
         if not np.isfinite(self.size).all() and not sp.issparse(rows.X):

@@ -39,6 +39,7 @@ class Settings(NamedTuple):
     alpha: float
     l1_ratio: float
     fit_intercept: bool
+    standardize: bool
     tol: float
     max_iter: int
 
@@ -70,6 +71,9 @@ class ElasticNet(Regressor, Model):
         r: 1 is the lasso; 0 is ridge regression, ``LinearRegression(alpha=S * alpha)``.
     fit_intercept : bool, default=True
         False is b = 0.
+    standardize : bool, default=False
+        True: the penalty is that of features divided by their standard deviations; coefficients are
+        of the features as they are.
     tol : float > 0, default=1e-6
         Share of P for ``w = 0`` that the duality gap may be at the end.
     max_iter : int, default=1000
@@ -199,6 +203,7 @@ class ElasticNet(Regressor, Model):
         *,
         l1_ratio: float = 0.5,
         fit_intercept: bool = True,
+        standardize: bool = False,
         tol: float = 1e-6,
         max_iter: int = 1000,
         verbose: bool | int = False,
@@ -207,6 +212,7 @@ class ElasticNet(Regressor, Model):
         self.alpha = alpha
         self.l1_ratio = l1_ratio
         self.fit_intercept = fit_intercept
+        self.standardize = standardize
         self.tol = tol
         self.max_iter = max_iter
         self.verbose = verbose
@@ -249,7 +255,7 @@ class ElasticNet(Regressor, Model):
             alpha = settings.alpha
             rows, problem = self._problem(X, y, sample_weight, settings, alpha)
             data_units = rows.data_units
-            penalties = Penalties.of(data_units, problem.total, settings.l1_ratio).times(alpha)
+            penalties = penalties_of(problem, data_units, settings).times(alpha)
             readings = 0
 
             def fitted(solution):
@@ -269,13 +275,7 @@ class ElasticNet(Regressor, Model):
                 solution = problem.solve(penalties, settings.tol, settings.max_iter, report)
         attributes = fitted(solution)
         self._set_fitted(X, **attributes)
-        if not self.converged_ and (solution.n_iter >= settings.max_iter).any():
-            warn(
-                "ConvergenceWarning",
-                f"{owner} ended after max_iter={settings.max_iter} rounds, with a duality gap of "
-                f"{np.max(self.duality_gap_):.3g}, above tol={settings.tol:g} of the objective of "
-                "coefficients of 0: raise max_iter, or tol.",
-            )
+        self._warn_of_rounds(solution, settings)
         return self
 
     def path(
@@ -330,9 +330,9 @@ class ElasticNet(Regressor, Model):
             if not alphas.all():
                 raise ValueError(f"{owner}: alphas must be above 0: LinearRegression has none.")
         rows, problem = self._problem(X, y, sample_weight, settings, 1.0 if grid else alphas.max())
-        penalties = Penalties.of(rows.data_units, problem.total, settings.l1_ratio)
+        penalties = penalties_of(problem, rows.data_units, settings)
         if grid:
-            alphas = _grid(rows, problem, penalties, number, eps, owner)
+            alphas = grid_of(rows, problem, penalties, number, eps, owner)
         order = np.argsort(-alphas, kind="stable")
         back = np.argsort(order, kind="stable")
         if settings.l1_ratio == 0 or not alphas.any():
@@ -368,36 +368,59 @@ class ElasticNet(Regressor, Model):
 
     def _settings(self) -> Settings:
         owner = type(self).__name__
+        alpha = as_real(self.alpha, "alpha", owner=owner, at_least=0)
+        l1_ratio = as_real(self.l1_ratio, "l1_ratio", owner=owner, at_least=0, at_most=1)
+        return self._settings_of(alpha, l1_ratio)
+
+    def _settings_of(self, alpha, l1_ratio):
+        """Return the settings with these penalties, checked before."""
+        owner = type(self).__name__
+        standardize = as_bool(self.standardize, "standardize", owner=owner)
+        if standardize and l1_ratio == 0:
+            raise ValueError(
+                f"{owner}: standardize=True needs l1_ratio > 0: for ridge regression divide the "
+                "features by their deviations, and use LinearRegression."
+            )
         return Settings(
-            as_real(self.alpha, "alpha", owner=owner, at_least=0),
-            as_real(self.l1_ratio, "l1_ratio", owner=owner, at_least=0, at_most=1),
+            alpha,
+            l1_ratio,
             as_bool(self.fit_intercept, "fit_intercept", owner=owner),
+            standardize,
             as_real(self.tol, "tol", owner=owner, above=0),
             as_integer(self.max_iter, "max_iter", owner=owner, at_least=1),
         )
 
+    def _warn_of_rounds(self, solution, settings):
+        """Warn of a fit that `max_iter` has ended."""
+        if not self.converged_ and (solution.n_iter >= settings.max_iter).any():
+            warn(
+                "ConvergenceWarning",
+                f"{type(self).__name__} ended after max_iter={settings.max_iter} rounds, with a "
+                f"duality gap of {np.max(self.duality_gap_):.3g}, above tol={settings.tol:g} of "
+                "the objective of coefficients of 0: raise max_iter, or tol.",
+            )
+
     def _problem(self, X, y, sample_weight, settings, largest):
         """Return the rows of positive weight, and their problem: by products or by columns."""
         owner = type(self).__name__
+        rows = self._rows(X, y, sample_weight, settings)
+        of_ridge = rows.total * largest * (1 - settings.l1_ratio)
+        if not suits_products(rows.X):
+            return problem_of_columns(rows, settings.fit_intercept, of_ridge, owner)
+        d = rows.X.shape[1]
+        require_memory(d, d, 32, what="products of columns", instead="use fewer features")
+        rows, sums = rows.sums_in_range(owner, settings.fit_intercept, of_ridge)
+        return rows, Products.of(sums, rows, settings.fit_intercept, rows.X.shape[0])
+
+    def _rows(self, X, y, sample_weight, settings):
+        """Return the rows of positive weight."""
         # NaN shows in the sums, but of rows without weight.
         checked = self._check_X(X, reset=True, check_finite=sample_weight is not None)
         checked, Y, weight, several = self._weighted_targets(checked, y, sample_weight)
         weight, _ = scaled_weights(weight)
-        by_products = suits_products(checked)
-        data_units = DataUnits.of(checked, Y, settings.fit_intercept, several, zeros=by_products)
-        rows = Rows.of(checked, Y, weight, data_units)
-        of_ridge = rows.total * largest * (1 - settings.l1_ratio)
-        if not by_products:
-            columns = Columns.of(rows, settings.fit_intercept)
-            outside = columns.out_of_range(rows, owner)
-            if outside.any():
-                rows = rows._replace(data_units=data_units.with_powers(checked, of_ridge, outside))
-                columns = Columns.of(rows, settings.fit_intercept)
-            return rows, ColumnProblem.of(rows, columns, settings.fit_intercept)
-        d = checked.shape[1]
-        require_memory(d, d, 32, what="products of columns", instead="use fewer features")
-        rows, sums = rows.sums_in_range(owner, settings.fit_intercept, of_ridge)
-        return rows, Products.of(sums, rows, settings.fit_intercept, checked.shape[0])
+        zeros = suits_products(checked)
+        data_units = DataUnits.of(checked, Y, settings.fit_intercept, several, zeros=zeros)
+        return Rows.of(checked, Y, weight, data_units)
 
     def _attributes(self, rows, problem, penalties, solution, settings):
         """Return the fitted attributes, in the units of the data."""
@@ -481,7 +504,7 @@ class Lasso(ElasticNet):
     ----------
     alpha : float, default=1.0
         Penalty, at least 0.
-    fit_intercept, tol, max_iter, verbose, callback : others
+    fit_intercept, standardize, tol, max_iter, verbose, callback : others
         As in `ElasticNet`.
 
     Attributes
@@ -510,6 +533,7 @@ class Lasso(ElasticNet):
         alpha: float = 1.0,
         *,
         fit_intercept: bool = True,
+        standardize: bool = False,
         tol: float = 1e-6,
         max_iter: int = 1000,
         verbose: bool | int = False,
@@ -517,16 +541,35 @@ class Lasso(ElasticNet):
     ) -> None:
         self.alpha = alpha
         self.fit_intercept = fit_intercept
+        self.standardize = standardize
         self.tol = tol
         self.max_iter = max_iter
         self.verbose = verbose
         self.callback = callback
 
 
+def penalties_of(problem: Any, data_units: DataUnits, settings: Settings) -> Penalties:
+    """Return the penalties of a problem for alpha = 1."""
+    deviation = problem.deviation if settings.standardize else None
+    return Penalties.of(data_units, problem.total, settings.l1_ratio, deviation)
+
+
 def suits_products(X: Any) -> bool:
     """Return True if the products of all features are worth their time."""
     n, d = X.shape
     return n > d and d <= (_SPARSE if sp.issparse(X) else _DENSE)
+
+
+def problem_of_columns(
+    rows: Rows, fit_intercept: bool, alpha: float, owner: str
+) -> tuple[Rows, ColumnProblem]:
+    """Return rows and their problem, in units of powers of two where squares need them."""
+    columns = Columns.of(rows, fit_intercept)
+    outside = columns.out_of_range(rows, owner)
+    if outside.any():
+        rows = rows._replace(data_units=rows.data_units.with_powers(rows.X, alpha, outside))
+        columns = Columns.of(rows, fit_intercept)
+    return rows, ColumnProblem.of(rows, columns, fit_intercept)
 
 
 def _without_lasso(rows, alpha, settings):
@@ -544,7 +587,17 @@ def _without_lasso(rows, alpha, settings):
     return Solution(fit.coef, fit.center, fit.offset, fit.objective / 2, fit.gap / 2, none)
 
 
-def _grid(rows, problem, penalties, number, eps, owner):
+def without_features(problem: Any) -> Solution:
+    """Return the solution whose coefficients are all 0, where that is the best."""
+    none, k = np.zeros_like(problem.C), len(problem.squares)
+    return Solution(
+        none, problem.center, problem.offset, problem.squares / 2, np.zeros(k), np.zeros(k, int)
+    )
+
+
+def grid_of(
+    rows: Rows, problem: Any, penalties: Penalties, number: int, eps: float | None, owner: str
+) -> np.ndarray:
     """Return penalties in equal ratios, the first the least without coefficients."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = np.where(problem.C != 0, np.abs(problem.C) / penalties.lasso, 0.0)

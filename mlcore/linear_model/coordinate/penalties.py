@@ -22,12 +22,27 @@ class Penalties(NamedTuple):
     ridge: np.ndarray
 
     @classmethod
-    def of(cls, data_units: DataUnits, total: float, l1_ratio: float) -> "Penalties":
-        """Return the penalties of targets whose rows have this total weight."""
+    def of(
+        cls,
+        data_units: DataUnits,
+        total: float,
+        l1_ratio: float,
+        deviation: np.ndarray | None = None,
+    ) -> "Penalties":
+        """Return the penalties of targets whose rows have this total weight.
+
+        With a `deviation` (d,), in `DataUnits`, they are those of features divided by it, where it
+        is not 0.
+        """
         power, target_power = data_units.power[:, None], data_units.target_power
         with np.errstate(over="ignore", under="ignore"):
-            lasso = np.ldexp(total * l1_ratio, -power - target_power)
-            ridge = np.ldexp(total * (1 - l1_ratio), -2 * data_units.power)
+            if deviation is None:
+                lasso = np.ldexp(total * l1_ratio, -power - target_power)
+                ridge = np.ldexp(total * (1 - l1_ratio), -2 * data_units.power)
+            else:
+                unit = np.where(deviation > 0, deviation, np.ldexp(1.0, -data_units.power))
+                lasso = np.ldexp(total * l1_ratio * unit[:, None], -target_power)
+                ridge = total * (1 - l1_ratio) * unit**2
         return cls(np.minimum(lasso, _LARGEST), np.minimum(ridge, _LARGEST))
 
     def times(self, alpha: float) -> "Penalties":

@@ -24,13 +24,15 @@ class Products(NamedTuple):
     (d, k), about the `center`.
 
     `size` (d,) are the lengths of features, `offset` (k,) the targets there, and `squares` (k,)
-    those about it; `total` is the weight of rows, and `n` their number. G and C are 0 for features
-    that are constant but for rounding. `rows` may be more than those of the sums, for a path.
+    those about it; `deviation` (d,) are of features about their mean, 0 if they are constant but
+    for rounding, as G and C are then. `total` is the weight of rows, and `n` their number. `rows`
+    may be more than those of the sums, for a path.
     """
 
     G: np.ndarray
     C: np.ndarray
     size: np.ndarray
+    deviation: np.ndarray
     squares: np.ndarray
     center: np.ndarray
     offset: np.ndarray
@@ -44,11 +46,13 @@ class Products(NamedTuple):
         """Return those of sums over features and targets of n rows, side by side."""
         data_units = rows.data_units
         d, (total, mean, gram) = len(data_units.power), sums
-        center, offset, constant = mean[:d], mean[d:].copy(), np.zeros(d, bool)
-        if fit_intercept:
-            far = np.abs(center + np.ldexp(data_units.origin, -data_units.power))
-            constant = np.sqrt(gram.diagonal()[:d]) <= math.sqrt(total) * n * EPS * far
-        else:
+        center, offset = mean[:d], mean[d:].copy()
+        deviation = np.sqrt(gram.diagonal()[:d] / total)
+        far = np.abs(center + np.ldexp(data_units.origin, -data_units.power))
+        constant = deviation <= n * EPS * far
+        deviation[constant] = 0
+        if not fit_intercept:
+            constant = np.zeros(d, bool)
             gram = gram + total * np.outer(mean, mean)
             center, offset = np.zeros(d), np.zeros(len(mean) - d)
         G, C, squares = gram[:d, :d].copy(), gram[:d, d:].copy(), gram.diagonal()
@@ -56,7 +60,8 @@ class Products(NamedTuple):
         if constant.any():
             G[constant], G[:, constant], C[constant] = 0, 0, 0
         return cls(
-            G, C, size, squares[d:].copy(), center, offset, total, n, rows, fit_intercept
+            G, C, size, deviation, squares[d:].copy(), center, offset, total, n, rows,
+            fit_intercept,
         )  # fmt: skip
 
     @property

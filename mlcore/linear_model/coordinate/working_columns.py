@@ -112,6 +112,11 @@ class ColumnProblem(NamedTuple):
         return self.columns.size
 
     @property
+    def deviation(self) -> np.ndarray:
+        """Standard deviations of features, (d,)."""
+        return self.columns.deviation
+
+    @property
     def center(self) -> np.ndarray:
         """Means of features, (d,)."""
         return self.columns.center

@@ -1,0 +1,434 @@
+"""Elastic net and lasso with penalties chosen by cross-validation."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from mlcore.checks import as_integer, as_real, as_weights
+from mlcore.checks.penalties import as_penalties
+from mlcore.checks.targets import as_targets
+from mlcore.estimator import tables
+from mlcore.estimator.folds import Fold, folds_of
+from mlcore.estimator.progress import Progress
+from mlcore.linear_model.coordinate.elastic_net import (
+    ElasticNet,
+    grid_of,
+    penalties_of,
+    problem_of_columns,
+    suits_products,
+    without_features,
+)
+from mlcore.linear_model.coordinate.products import Products
+from mlcore.linear_model.regression.rows import Rows
+from mlcore.numerics.scatter import Scatter, merged_scatter
+from mlcore.runtime.memory import require_memory
+
+_DIGITS = 1e-6  # share of the targets' squares, from which sums show squares of residuals
+
+
+class HeldOut(NamedTuple):
+    """The problem of the training samples of a fold, its rows, and the samples to predict.
+
+    `sums` are those of the latter, if they are known.
+    """
+
+    problem: Any
+    rows: Rows
+    test: Rows
+    sums: Scatter | None
+
+    def mean_squares(self, coef: np.ndarray) -> np.ndarray:
+        """Return the mean squared errors (m,) of coefficients (m, d), in `DataUnits`."""
+        center, offset = self.problem.center, self.problem.offset
+        if self.sums is not None and self.test.X.dtype == np.float64:
+            total, mean, S = self.sums
+            error = mean[-1] - offset - coef @ (mean[:-1] - center)
+            squares = S[-1, -1] + np.einsum("ij,ij->i", coef, coef @ S[:-1, :-1] - 2 * S[:-1, -1])
+            known = S[-1, -1] + total * error**2
+            if (squares + total * error**2 > _DIGITS * known).all():
+                return squares / total + error**2
+        m = len(coef)
+        test = self.test._replace(Y=np.repeat(self.test.Y, m, axis=1))
+        squares, _, _ = test.residuals(np.ascontiguousarray(coef.T), center, np.repeat(offset, m))
+        return squares / self.test.total
+
+
+class ElasticNetCV(ElasticNet):
+    r"""An `ElasticNet` whose penalty has the least squared error on samples that are held out.
+
+    Parameters
+    ----------
+    l1_ratio : float in (0, 1], or a sequence of these, default=0.5
+        Each is tried.
+    alphas : int or array-like of shape (m,), default=100
+        Penalties, above 0; or their number, as in `ElasticNet.path`, for all samples.
+    eps : float in (0, 1), optional
+        The least of so many penalties over the largest; by default 1e-3 with more samples than
+        features, else 1e-2.
+    cv : int, splitter or iterable of pairs of training and test indices, default=5
+        A number of folds of consecutive samples, or an object as scikit-learn's.
+    fit_intercept, standardize, tol, max_iter, verbose : others
+        As in `ElasticNet`.
+    callback : callable or None, default=None
+        Called as ``callback(step=, objective=, change=, seconds=)`` after every fold and l1_ratio,
+        with the least of its mean squared errors and the largest of its duality gaps.
+
+    Attributes
+    ----------
+    alpha_, l1_ratio_ : float
+        The pair with the least mean squared error; of several the first, larger penalties before.
+    alphas_ : (m,) or (n_l1_ratios, m) float64
+        The penalties, descending.
+    mse_path_ : (m, n_folds) or (n_l1_ratios, m, n_folds) float64
+        Mean squared errors of the samples that a fold holds out.
+    duality_gaps_ : (m, n_folds) or (n_l1_ratios, m, n_folds) float64
+        Those of the fits to the others.
+    coef_, intercept_, objective_, duality_gap_, dual_gap_, sparse_coef_, n_iter_ : others
+        As in `ElasticNet`, of the fit to all samples.
+    converged_, active_, degrees_of_freedom_, origin_, n_features_in_, feature_names_in_ : others
+        As in `ElasticNet`.
+
+    See Also
+    --------
+    ElasticNet : The model for given penalties; `ElasticNet.path` has all of them.
+
+    Notes
+    -----
+    The mean over folds is weighted by their weights if there are sample weights. With more samples
+    than features sums of products are taken once, for each fold: those of the training samples
+    are sums over the other folds. All targets of a penalty share them: O(n d²) time for any number
+    of folds, then that of a path of `ElasticNet` for each. Else each fold has its own columns.
+
+    References
+    ----------
+    M. Stone, *Cross-validatory choice and assessment of statistical predictions*, Journal of the
+    Royal Statistical Society B 36, 1974.
+    J. Friedman, T. Hastie, R. Tibshirani, *Regularization paths for generalized linear models via
+    coordinate descent*, Journal of Statistical Software 33, 2010.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mlcore.linear_model import ElasticNetCV
+    >>> X = np.random.default_rng(0).normal(size=(60, 8))
+    >>> model = ElasticNetCV(l1_ratio=[0.5, 1.0]).fit(X, 2 * X[:, 0] + 0.5 * X[:, 5])
+    >>> model.l1_ratio_, model.coef_.round(1)
+    (1.0, array([2. , 0. , 0. , 0. , 0. , 0.5, 0. , 0. ]))
+    """
+
+    alpha_: float
+    l1_ratio_: float
+    alphas_: np.ndarray
+    mse_path_: np.ndarray
+    duality_gaps_: np.ndarray
+    _tags: ClassVar[dict[str, Any]] = {"input_tags.sparse": True}
+    _stored = {
+        "coef_": "float f",
+        "alpha_": "float",
+        "l1_ratio_": "float",
+        "alphas_": "float64 g | float64 l g",
+        "mse_path_": "float64 g p | float64 l g p",
+        "duality_gaps_": "float64 g p | float64 l g p",
+    }
+    _instead = ElasticNet._instead | {
+        "n_alphas": "use alphas=, a number",
+        "n_jobs": "drop it: folds share sums; threads are those of OMP_NUM_THREADS",
+    }
+
+    def __init__(
+        self,
+        *,
+        l1_ratio: float | Sequence[float] = 0.5,
+        alphas: Any = 100,
+        eps: float | None = None,
+        cv: Any = 5,
+        fit_intercept: bool = True,
+        standardize: bool = False,
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        verbose: bool | int = False,
+        callback: Any = None,
+    ) -> None:
+        self.l1_ratio = l1_ratio
+        self.alphas = alphas
+        self.eps = eps
+        self.cv = cv
+        self.fit_intercept = fit_intercept
+        self.standardize = standardize
+        self.tol = tol
+        self.max_iter = max_iter
+        self.verbose = verbose
+        self.callback = callback
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Choose the penalty, then minimise P over all samples.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+            2 is a copy, but for the number of rows in a fold; 0 is absence, also from the folds.
+
+        Returns
+        -------
+        self
+            This model.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For parameters or data out of range, before any work.
+        MemoryError
+            If the products of columns do not fit.
+        """
+        owner, ratios = type(self).__name__, self._ratios()
+        grid = self._checked_alphas()
+        largest = 1.0 if isinstance(grid, int) else float(grid.max())
+        settings = self._settings_of(largest, min(ratios))
+        rows = self._rows(X, y, sample_weight, settings)
+        n = len(np.asarray(y))
+        present = np.arange(n)
+        if sample_weight is not None:
+            present = np.flatnonzero(as_weights(sample_weight, n))
+        folds = folds_of(self.cv, X, y, present, n, owner)
+        with Progress(self.verbose, self.callback, owner, self) as steps:
+            rows, whole, parts = _problems(rows, folds, settings, owner)
+            alphas, errors, gaps, step = [], [], [], 0
+            # All penalties of each l1_ratio and fold.
+            for ratio in ratios:
+                at = settings._replace(l1_ratio=ratio)
+                penalties = penalties_of(whole, rows.data_units, at)
+                values = grid
+                if isinstance(grid, int):
+                    values = grid_of(rows, whole, penalties, grid, self.eps, owner)
+                alphas.append(values)
+                of_folds = []
+                for part in parts:
+                    of_folds.append(self._of_fold(part, values, at))
+                    step += 1
+                    best, gap = of_folds[-1][0].min(), of_folds[-1][1].max()
+                    steps.step(step, best, gap)
+                errors.append(np.stack([one[0] for one in of_folds], axis=1))
+                gaps.append(np.stack([one[1] for one in of_folds], axis=1))
+            # The best pair, fitted to all samples.
+            mse = np.stack(errors)
+            weight = None if rows.weight is None else [part.test.total for part in parts]
+            mean = np.average(mse, axis=2, weights=weight)
+            k, best = np.unravel_index(mean.argmin(), mean.shape)
+            alpha, ratio = float(alphas[k][best]), float(ratios[k])
+            at = settings._replace(alpha=alpha, l1_ratio=ratio)
+            penalties = penalties_of(whole, rows.data_units, at).times(alpha)
+            if alpha > 0:
+                solution = whole.solve(penalties, at.tol, at.max_iter, lambda found: None)
+            else:
+                solution = without_features(whole)
+            fitted = self._attributes(rows, whole, penalties, solution, at)
+        several = np.ndim(self.l1_ratio) > 0
+        self._set_fitted(
+            X,
+            **fitted,
+            alpha_=alpha,
+            l1_ratio_=ratio,
+            alphas_=np.stack(alphas) if several else alphas[0],
+            mse_path_=mse if several else mse[0],
+            duality_gaps_=np.stack(gaps) if several else gaps[0],
+        )
+        self._warn_of_rounds(solution, at)
+        return self
+
+    def _weighted_targets(self, X, y, sample_weight):
+        """Return samples, one target (n, 1) and weights of positive weight."""
+        y = as_targets(y, X.shape[0], owner=type(self).__name__)
+        return super()._weighted_targets(X, y, sample_weight)
+
+    def _of_fold(self, part, alphas, settings):
+        """Return mean squared errors and duality gaps (m,) of a fold."""
+        data_units = part.rows.data_units
+        penalties = penalties_of(part.problem, data_units, settings)
+        m, d = len(alphas), part.rows.X.shape[1]
+        if alphas.any():
+            coef, figures = part.problem.path(penalties, alphas, settings.tol, settings.max_iter)
+        else:  # as of all samples
+            coef, figures = np.zeros((m, d, 1)), np.zeros((m, 1, 3))
+        path = self._as_path(part.rows, part.problem, alphas, coef, figures, settings)
+        squares = part.mean_squares(np.ascontiguousarray(coef[:, :, 0]))
+        return np.ldexp(squares, 2 * data_units.target_power[0]), path.duality_gap
+
+    def _ratios(self):
+        owner = type(self).__name__
+        ratios = [self.l1_ratio] if np.ndim(self.l1_ratio) == 0 else list(self.l1_ratio)
+        if not ratios:
+            raise ValueError(f"{owner}: l1_ratio must have at least one number.")
+        return [as_real(r, "l1_ratio", owner=owner, above=0, at_most=1) for r in ratios]
+
+    def _checked_alphas(self):
+        """Return a number of penalties, or the penalties, descending."""
+        owner = type(self).__name__
+        if self.eps is not None:
+            as_real(self.eps, "eps", owner=owner, above=0, below=1)
+        if np.ndim(self.alphas) == 0:
+            return as_integer(self.alphas, "alphas", owner=owner, at_least=1)
+        alphas = as_penalties(self.alphas, "alphas", owner)
+        if not alphas.all():
+            raise ValueError(f"{owner}: alphas must be above 0: LinearRegression has none.")
+        return -np.sort(-alphas)
+
+    def _repr_html_(self) -> str:
+        columns: dict[str, Any] = {}
+        best = None
+        if hasattr(self, "mse_path_"):
+            ratios = np.atleast_1d(self.l1_ratio)
+            alphas = np.atleast_2d(self.alphas_)
+            mse = self.mse_path_.reshape(*alphas.shape, -1)
+            columns = {
+                "l1_ratio": np.repeat(ratios, alphas.shape[1]),
+                "alpha": alphas.ravel(),
+                "mean_squared_error": mse.mean(axis=2).ravel(),
+                "std": mse.std(axis=2).ravel(),
+            }
+            chosen = (columns["alpha"] == self.alpha_) & (columns["l1_ratio"] == self.l1_ratio_)
+            best = int(np.flatnonzero(chosen)[0])
+        return tables.table(columns, title=repr(self), best=best)
+
+
+class LassoCV(ElasticNetCV):
+    r"""A `Lasso` whose penalty has the least squared error on samples that are held out.
+
+    Parameters
+    ----------
+    alphas, eps, cv, fit_intercept, standardize, tol, max_iter, verbose, callback : others
+        As in `ElasticNetCV`.
+
+    Attributes
+    ----------
+    alpha_ : float
+        The penalty with the least mean squared error; of several the largest.
+    alphas_ : (m,) float64
+        The penalties, descending.
+    mse_path_ : (m, n_folds) float64
+        Mean squared errors of the samples that a fold holds out.
+    duality_gaps_ : (m, n_folds) float64
+        Those of the fits to the others.
+    l1_ratio_, coef_, intercept_, objective_, duality_gap_, dual_gap_, sparse_coef_ : others
+        As in `ElasticNetCV`.
+    n_iter_, converged_, active_, degrees_of_freedom_, origin_, n_features_in_ : others
+        As in `ElasticNetCV`.
+    feature_names_in_ : (n_features,) object
+
+    See Also
+    --------
+    Lasso : The model for a given penalty.
+
+    References
+    ----------
+    R. Tibshirani, *Regression shrinkage and selection via the lasso*, Journal of the Royal
+    Statistical Society B 58, 1996.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mlcore.linear_model import LassoCV
+    >>> X = np.random.default_rng(0).normal(size=(60, 8))
+    >>> model = LassoCV(alphas=[0.3, 0.1, 0.03]).fit(X, 2 * X[:, 0] + 0.5 * X[:, 5])
+    >>> model.alpha_, model.active_
+    (0.03, array([0, 5]))
+    """
+
+    l1_ratio: float = 1.0
+
+    def __init__(
+        self,
+        *,
+        alphas: Any = 100,
+        eps: float | None = None,
+        cv: Any = 5,
+        fit_intercept: bool = True,
+        standardize: bool = False,
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        verbose: bool | int = False,
+        callback: Any = None,
+    ) -> None:
+        self.alphas = alphas
+        self.eps = eps
+        self.cv = cv
+        self.fit_intercept = fit_intercept
+        self.standardize = standardize
+        self.tol = tol
+        self.max_iter = max_iter
+        self.verbose = verbose
+        self.callback = callback
+
+
+def _problems(
+    rows: Rows, folds: list[Fold], settings: Any, owner: str
+) -> tuple[Rows, Any, list[HeldOut]]:
+    """Return the rows, their problem, and that of each fold; units suit the penalties' largest."""
+    intercept = settings.fit_intercept
+    of_ridge = rows.total * settings.alpha * (1 - settings.l1_ratio)
+    if not suits_products(rows.X):
+        rows, whole = problem_of_columns(rows, intercept, of_ridge, owner)
+        parts = []
+        for fold in folds:
+            train = _part(rows, fold.train)
+            train, problem = problem_of_columns(train, intercept, of_ridge, owner)
+            test = _part(rows, fold.test)._replace(data_units=train.data_units)
+            parts.append(HeldOut(problem, train, test, None))
+        return rows, whole, parts
+    d = rows.X.shape[1]
+    require_memory(
+        (2 * len(folds) + 4) * d, d, 8, what="products of columns for each fold",
+        instead="use fewer features",
+    )  # fmt: skip
+    sums, of_train, of_test = _sums_of_folds(rows, folds, owner)
+    outside = rows.out_of_range(sums, intercept)
+    if outside.any():
+        units = rows.data_units.with_powers(rows.X, of_ridge, outside)
+        rows = rows._replace(data_units=units)
+        sums, of_train, of_test = _sums_of_folds(rows, folds, owner)
+    parts = []
+    for fold, train, test in zip(folds, of_train, of_test, strict=True):
+        n = int(np.count_nonzero(fold.train))
+        problem = Products.of(train, rows, intercept, n)
+        parts.append(HeldOut(problem, rows, _part(rows, fold.test), test))
+    return rows, Products.of(sums, rows, intercept, rows.X.shape[0]), parts
+
+
+def _sums_of_folds(rows, folds, owner):
+    """Return the sums over all rows, and those of training and of test samples of each fold.
+
+    Rows of folds that each hold out other rows, and train on all else, are read once.
+    """
+    tests = np.sum([fold.test for fold in folds], axis=0)
+    if tests.max() > 1 or any((fold.train == fold.test).any() for fold in folds):
+        trained = [_part(rows, fold.train).sums(owner) for fold in folds]
+        return rows.sums(owner), trained, [None] * len(folds)
+    of_test = [_part(rows, fold.test).sums(owner) for fold in folds]
+    rest = [] if tests.all() else [_part(rows, tests == 0).sums(owner)]
+    # Sums over those before, and those after, so that nothing is subtracted.
+    before, after = [*rest], []
+    for one in of_test:
+        before.append(merged_scatter(before[-1], one) if before else one)
+    before = [None, *before] if not rest else before
+    for one in of_test[::-1]:
+        after.append(merged_scatter(one, after[-1]) if after else one)
+    after = [*after[::-1][1:], None]
+    trained = [_merged(a, b) for a, b in zip(before, after, strict=False)]
+    return before[-1], trained, of_test
+
+
+def _merged(a, b):
+    if a is None or b is None:
+        return b if a is None else a
+    return merged_scatter(a, b)
+
+
+def _part(rows, mask):
+    """Return the rows of a mask; those side by side are not copied."""
+    chosen = np.flatnonzero(mask)
+    first, last = int(chosen[0]), int(chosen[-1]) + 1
+    part = slice(first, last) if last - first == len(chosen) else chosen
+    weight = None if rows.weight is None else rows.weight[part]
+    return rows._replace(X=rows.X[part], Y=rows.Y[part], weight=weight)
