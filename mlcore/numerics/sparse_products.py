@@ -8,7 +8,7 @@ from scipy import sparse as sp
 from mlcore._ext.numerics import sparse_products as _ext
 from mlcore.runtime.threads import OPERATIONS_PER_CALL, effective_threads, pieces
 
-_WIDTHS = 4, 8  # of blocks of vectors
+_WIDTHS = 1, 4, 8  # of blocks of vectors
 _GROUPS = 8  # of rows, at most: their sums are added for each step
 _OFTEN = 32  # entries of a column in each group, of which adding the sums is a few percent
 

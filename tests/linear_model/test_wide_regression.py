@@ -1,5 +1,7 @@
 """Linear regression in the span of the samples, and of sparse rows: oracles, routes and laws."""
 
+import pickle
+
 import mpmath
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from scipy import sparse as sp
 
 import mlcore
 from mlcore.linear_model import LinearRegression
+from mlcore.linear_model.regression import samples
 
 EPS = np.finfo(float).eps
 FORMS = [np.asarray, sp.csr_array]
@@ -112,7 +115,7 @@ def test_conjugate_gradients_end_at_the_solution_of_dense_rows(n, d, intercept, 
     s = s if weighted else np.ones(n)
     model = LinearRegression(alpha=0.3, fit_intercept=intercept)
     model.fit(X, Y[:, 0], s if weighted else None)
-    assert model.solver_ == "cg" and model.rank_ is None
+    assert model.solver_ == "cg"
     w, b = by_normal_equations(X, Y[:, 0], s, 0.3, intercept)
     assert_allclose(model.coef_, w, rtol=1e-10, atol=1e-12 * np.abs(w).max())
     assert_allclose(model.intercept_, b, rtol=1e-11, atol=1e-12)
@@ -120,6 +123,7 @@ def test_conjugate_gradients_end_at_the_solution_of_dense_rows(n, d, intercept, 
     assert 0 <= model.duality_gap_ <= 1e-15 * model.objective_
     # Eigenvalues of the matrix of unit diagonal, of which Lanczos' are inside the range.
     F = np.sqrt(s)[:, None] * (X.toarray() - np.average(X.toarray(), axis=0, weights=s) * intercept)
+    assert model.rank_ == np.linalg.matrix_rank(F)
     K = F @ F.T if n <= d else F.T @ F
     K.flat[:: len(K) + 1] += 0.3
     size = np.sqrt(K.diagonal())
@@ -323,3 +327,57 @@ def test_laws(seed, alpha, form):
     assert_allclose(Q @ LinearRegression(alpha=alpha).fit(form(X @ Q), y, s).coef_, w, **near)
     scaled = LinearRegression(alpha=alpha / 16).fit(form(X / 4), y, s)
     assert_allclose(scaled.coef_ / 4, w, **near)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(("n", "d"), [(7, 11), (11, 7)])
+@pytest.mark.parametrize("alpha", [1e-3, 10.0])
+@pytest.mark.parametrize(
+    ("x_unit", "y_unit"),
+    [(1e150, 1), (1, 1e150), (1e-150, 1), (1, 1e-150), (1e75, 1e-75), (1e-75, 1e75), (1e60, 1),
+     (1, 1e60), (1e-60, 1e60), (1e60, 1e-60), (1e12, 1), (1e-12, 1), (1e150, 1e-150)],
+)  # fmt: skip
+def test_evidence_with_units_far_apart(form, n, d, alpha, x_unit, y_unit, monkeypatch):
+    monkeypatch.setattr(samples, "_DIRECT", 3)  # conjugate gradients for small sparse rows too
+    X, Y, _ = sparse_problem(n, d, density=0.4)
+    X, y = X.toarray() * x_unit, Y[:, 0] * y_unit
+    model = LinearRegression(alpha=alpha).fit(form(X), y)
+    with mpmath.workdps(400):
+        A, c = mpmath.matrix(X.tolist()), mpmath.matrix(y.tolist())
+        w = mpmath.matrix(model.coef_.tolist())
+        r = c - A * w - mpmath.matrix([mpmath.mpf(model.intercept_)] * n)
+        objective = mpmath.fsum(v**2 for v in r) + alpha * mpmath.fsum(v**2 for v in w)
+        for j in range(d):
+            mean = mpmath.fsum(A[:, j]) / n
+            for i in range(n):
+                A[i, j] -= mean
+        c -= mpmath.matrix([mpmath.fsum(c) / n] * n)
+        a = mpmath.lu_solve(A * A.T + alpha * mpmath.eye(n), c)
+        excess = objective - alpha * mpmath.fsum(a[i] * c[i] for i in range(n))
+        assert 0 <= excess <= model.duality_gap_
+        # Not one of 1e275 beside an objective of 1e-30, of which the minimum is at least 0.
+        most = max(1e-20 * float(y @ y), 1.001 * float(objective))
+        assert model.duality_gap_ <= most + 3e-323
+        if n <= d or x_unit <= 1:
+            assert model.duality_gap_ <= 1e-20 * float(y @ y) + 3e-323
+
+
+@pytest.mark.parametrize(("n", "d"), [(320, 1100), (1100, 1050)])
+def test_the_rank_after_conjugate_gradients(n, d):
+    X, Y, _ = sparse_problem(n, d)
+    copies = sp.csr_array(sp.hstack([X[:, : d // 2], 2 * X[:, : d - d // 2]]))
+    half = sp.csr_array(sp.vstack([copies[: n // 2], copies[: n - n // 2]]))
+    model = LinearRegression(alpha=1.0)
+    with pytest.raises(AttributeError, match="before it is fitted"):
+        getattr(model, "rank_")  # noqa: B009
+    model.fit(half, Y[:, 0])
+    assert model.solver_ == "cg" and "rank_" not in vars(model)
+    again = pickle.loads(pickle.dumps(model))
+    dense = half.toarray()
+    assert model.rank_ == again.rank_ == np.linalg.matrix_rank(dense - dense.mean(axis=0))
+    assert vars(model)["rank_"] == model.rank_
+    again.fit(X[:, :900], Y[:, 0])  # a later fit forgets it
+    assert again.rank_ > model.rank_
+    older = LinearRegression()
+    older.__setstate__(model.__getstate__() | {"rank_": None})
+    assert older.rank_ == model.rank_

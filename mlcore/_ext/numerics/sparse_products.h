@@ -1,4 +1,4 @@
-/* Sparse rows times a block of 4 or 8 vectors (see sparse_products.c). */
+/* Sparse rows times one vector, or a block of 4 or 8 (see sparse_products.c). */
 #ifndef MLCORE_SPARSE_PRODUCTS_H
 #define MLCORE_SPARSE_PRODUCTS_H
 

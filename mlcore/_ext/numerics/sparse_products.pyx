@@ -1,10 +1,9 @@
 """Hot loops of mlcore.numerics.sparse_products: sparse rows, less a rank-one matrix, times a block
 of vectors (sparse_products.c), and the moments of their columns.
 
-Rows in CSR format without duplicates: indptr (m + 1,), indices and values, of N columns. V
-(N, width), C order, the width 4 or 8. Groups of rows, from first[g] to last[g], have sums of their
-own, which the caller adds in their order, so the thread count never changes a bit. O(nnz width)
-time, no scratch.
+Rows in CSR format: indptr (m + 1,), indices and values, of N columns. V (N, width), C order, the
+width 1, 4 or 8. Groups of rows, from first[g] to last[g], have sums of their own, which the caller
+adds in their order, so the thread count never changes a bit. O(nnz width) time, no scratch.
 """
 from cython cimport floating
 from cython.parallel cimport prange

@@ -181,15 +181,16 @@ def solved(
         ridge = np.ldexp(alphas, -2 * power[:, None])
 
     # Residuals: from the sums where these show their digits, else from the rows, with a correction.
-    squares = None
+    squares, lost_squares = None, 0.0
     if not by_rows:
         A, C = problem.products
         gradient = C - A @ coef
         squares = target_squares - np.einsum("ij,ij->j", coef, C + gradient)
         gradient -= ridge * coef
+        lost_squares = 2 * d * eps * target_squares
     lost = by_rows or eps > EPS or solution.rcond < _EXACT
     if rows is not None and (lost or (squares < _EXACT * target_squares).any()):
-        eps = EPS
+        eps, lost_squares = EPS, 0.0
         for step in range(2):
             squares, sums_left, gradient = rows.residuals(coef, problem.center, offset)
             if fit_intercept:
@@ -204,12 +205,14 @@ def solved(
 
     # Evidence.
     n = rows.X.shape[0] if rows is not None else total
-    noise = _rounding(size, target_squares, coef, ridge, max(n, d), eps, dtype)
+    wrong, noise = _rounding(size, target_squares, coef, ridge, max(n, d), eps, dtype)
+    penalty = np.einsum("ij,ij->j", ridge * coef, coef)
+    most = _most(squares + lost_squares, wrong, penalty, max(n, d), dtype)
     return Fit(
         coef, problem.center, offset, problem.system, solution.rank, solution.rcond, total, squares,
         target_squares, _relative(gradient, size, target_squares),
-        _gap(np.abs(gradient) + noise, ridge, alphas),
-        squares + np.einsum("ij,ij->j", ridge * coef, coef), "qr" if by_rows else "cholesky",
+        _gap(np.abs(gradient) + noise, ridge, alphas, most),
+        squares + penalty, "qr" if by_rows else "cholesky",
         problem.from_sums,
     )  # fmt: skip
 
@@ -243,12 +246,14 @@ def solved_in_span(
     squares, target_squares = (np.einsum("ij,ij->j", A, A) for A in (r, system.c))
     size = np.sqrt(rows.squares)
     far = np.sqrt(rows.squares + total * system.center**2)  # of products that are not of F itself
-    noise = _rounding(far, target_squares, coef, ridge, max(n, d), EPS, dtype)
+    wrong, noise = _rounding(far, target_squares, coef, ridge, max(n, d), EPS, dtype)
+    penalty = np.einsum("ij,ij->j", ridge * coef, coef)
+    most = _most(squares, wrong, penalty, max(n, d), dtype)
     return Fit(
         coef, rows.center, offset, system, found.rank, found.rcond, total, squares,
         target_squares, _relative(gradient, size, target_squares),
-        _gap(np.abs(gradient) + noise, ridge, alphas),
-        squares + np.einsum("ij,ij->j", ridge * coef, coef), found.solver, False,
+        _gap(np.abs(gradient) + noise, ridge, alphas, most),
+        squares + penalty, found.solver, False,
     )  # fmt: skip
 
 
@@ -321,19 +326,34 @@ def _relative(gradient, size, target_squares):
     return float(relative.max())
 
 
-def _gap(gradient, ridge, alphas):
-    """Return the duality gaps (k,) for a bound on the gradient, infinite without penalty."""
+def _gap(gradient, ridge, alphas, most):
+    """Return the duality gaps (k,) for a bound on the gradient, infinite without penalty.
+
+    They are not above `most`, which bounds the objective: a minimum is not below 0.
+    """
     gap, penalised = np.full(len(alphas), np.inf), alphas > 0
-    with np.errstate(divide="ignore", over="ignore"):
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         left = gradient[:, penalised] / np.sqrt(ridge[:, penalised])
-        gap[penalised] = np.square(left).sum(axis=0)
+        gap[penalised] = np.fmin(np.square(left).sum(axis=0), most[penalised])
     return gap
 
 
+def _most(squares, wrong, penalty, n, dtype):
+    """Return bounds of the objectives (k,).
+
+    `wrong` bounds errors of the roots of `squares` of n residuals; coefficients are in `dtype`.
+    """
+    rounding = 1 + 2 * n * EPS + 4 * float(np.finfo(dtype).eps)
+    return (np.square(np.sqrt(squares) + wrong) + penalty) * rounding
+
+
 def _rounding(size, target_squares, coef, ridge, n, eps, dtype):
-    """Return bounds of the rounding errors of the gradient, (d, k), of coefficients in `dtype`."""
+    """Return bounds of the rounding errors of coefficients in `dtype`: of the length of residuals,
+    (k,), and of the gradient, (d, k).
+    """
     reach = size @ np.abs(coef)
     one = 2 * np.sqrt(n) * eps
     single = float(np.finfo(dtype).eps)
-    noise = np.outer(size, one * (np.sqrt(target_squares) + reach) + single * reach)
-    return noise + (single + 2 * EPS) * ridge * np.abs(coef)
+    wrong = one * (np.sqrt(target_squares) + reach) + single * reach
+    noise = np.outer(size, wrong)
+    return wrong, noise + (single + 2 * EPS) * ridge * np.abs(coef)

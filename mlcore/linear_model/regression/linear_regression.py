@@ -1,7 +1,8 @@
 """Linear regression by least squares, with or without a ridge."""
 
 import inspect
-from typing import Any, ClassVar, NamedTuple, Self
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
 from scipy import sparse as sp
@@ -35,12 +36,22 @@ from mlcore.online.gradient_descent.widrow_hoff import WidrowHoff
 from mlcore.row_sums import OnePass
 from mlcore.runtime.threads import single_threaded_blas
 
+_SMALLEST = np.finfo(np.float64).smallest_normal  # below it, evidence loses digits, or is 0
+_LEAST = np.finfo(np.float64).smallest_subnormal
+
 
 class Settings(NamedTuple):
     """Checked parameters of a `LinearRegression`; penalties of targets are checked with these."""
 
     alpha: Any
     fit_intercept: bool
+
+
+def _rank(model):
+    """Return the rank of the features of a fit that has not told it."""
+    if "_solution_" not in vars(model):
+        raise AttributeError(f"{type(model).__name__} has no rank_ before it is fitted")
+    return model._solution_.system.rank()
 
 
 class LinearRegression(OnePass, Regressor, Model):
@@ -62,9 +73,9 @@ class LinearRegression(OnePass, Regressor, Model):
     ----------
     coef_ : (n_features,) or (n_targets, n_features), in the type of the training data
     intercept_ : float or (n_targets,) float64
-    rank_ : int or None
-        That of the features, less their mean if there is an intercept; None with "cg", which does
-        not tell it.
+    rank_ : int
+        That of the features, less their mean if there is an intercept. With "cg", which does not
+        tell it, it is computed when first read, by the smaller matrix of products.
     objective_ : float or (n_targets,) float64
         The minimum.
     gradient_norm_ : float
@@ -119,7 +130,7 @@ class LinearRegression(OnePass, Regressor, Model):
 
     coef_: np.ndarray
     intercept_: float | np.ndarray
-    rank_: int | None
+    rank_: int = cast(int, cached_property(_rank))
     objective_: float | np.ndarray
     gradient_norm_: float
     duality_gap_: float | np.ndarray
@@ -137,7 +148,7 @@ class LinearRegression(OnePass, Regressor, Model):
     _stored = {
         "coef_": "float f | float q f",
         "intercept_": "float | float64 q",
-        "rank_": "count | none",
+        "rank_": "count",
         "objective_": "float | float64 q",
         "gradient_norm_": "float | float64 q",
         "duality_gap_": "float | float64 q",
@@ -259,14 +270,14 @@ class LinearRegression(OnePass, Regressor, Model):
             gap = gap + np.ldexp(fit.total * error**2, weight_power)
         else:
             intercept = np.zeros(len(intercept))
+        gap = np.where((fit.gap > 0) & (gap < _SMALLEST), gap + 2 * _LEAST, gap)
         objective = np.ldexp(fit.objective, 2 * data_units.target_power + weight_power)
         several = data_units.several
-        return {
+        return ({"rank_": fit.rank} if fit.rank >= 0 else {}) | {
             "coef_": coef if several else coef[0],
             "intercept_": intercept if several else float(intercept[0]),
             "objective_": objective if several else float(objective[0]),
             "duality_gap_": gap if several else float(gap[0]),
-            "rank_": None if fit.rank < 0 else fit.rank,
             "gradient_norm_": fit.gradient_norm,
             "rcond_": fit.rcond,
             "solver_": fit.solver,
@@ -507,6 +518,8 @@ class LinearRegression(OnePass, Regressor, Model):
         if state.get("solver_", state.get("solver")) == "lms":
             self.__class__ = WidrowHoff
             return self._from_older_state(state)
+        if state.get("rank_", 0) is None:
+            del state["rank_"]
         return super()._from_older_state(state)
 
 

@@ -22,6 +22,7 @@ from mlcore.linear_model.regression.rows import Rows
 from mlcore.numerics.conjugate_gradients import conjugate_gradients
 from mlcore.numerics.eigen.lapack import eigenpairs, stoppable
 from mlcore.numerics.scatter import in_range
+from mlcore.numerics.sparse_products import CentredProducts
 from mlcore.runtime.memory import require_memory
 from mlcore.runtime.threads import single_threaded_blas
 
@@ -96,6 +97,12 @@ class Samples(NamedTuple):
             product -= h[:, None] * self.center
             product -= self.center[:, None] * h
         return product, self.transposed_times(self.c)
+
+    def rank(self) -> int:
+        """Return the rank of F, from the smaller matrix of products."""
+        n, d = self.X.shape
+        with single_threaded_blas():
+            return _numerical_rank(self.gram() if n <= d else self.products()[0])
 
     def of_targets(self, targets: np.ndarray) -> "Samples":
         """Return the system of some targets."""
@@ -231,8 +238,8 @@ def _sparse(rows, u, c, offset, intercept):
 
 
 def _row_squares(X):
-    sums = np.concatenate(([0.0], np.cumsum(np.square(X.data))))
-    return sums[X.indptr[1:]] - sums[X.indptr[:-1]]
+    squares = sp.csr_array((np.square(X.data), X.indices, X.indptr), shape=X.shape)
+    return squares @ np.ones(X.shape[1])
 
 
 def _dense(rows, u, c, offset, intercept):
@@ -318,9 +325,13 @@ def _ratio(left, c, size, coef):
 
 def _rank(K, factor, alpha, system, intercept):
     """Return the rank of F from ``K = F F'``, or from the factor where that shows it is full."""
-    n = len(K)
     if factor.rcond * factor.norm > SURE * alpha / factor.size.min() ** 2:
-        return n - intercept
+        return len(K) - intercept
+    return _numerical_rank(K)
+
+
+def _numerical_rank(K):
+    """Return the rank of a matrix of products, by Cholesky's factor with pivots in unit lengths."""
     diagonal = K.diagonal()
     kept = np.flatnonzero(diagonal > 0)
     if not len(kept):
@@ -342,17 +353,17 @@ def _of_gradients(system, squares, alphas, intercept):
         return V - _outer(u, share @ V) if intercept else V
 
     # Vectors of n numbers are gathered and scattered to, which stay in the cache.
-    C = sp.csr_array(X.T) if dual else X
-    back = C.T
+    if dual:
+        products = CentredProducts(_columns_by_length(X), np.zeros(d), np.zeros(n))
+    else:
+        products = CentredProducts(X, u, system.center)
 
     def times(V):
+        block = centred(V) if dual else V
+        product = products @ block.reshape(len(V), -1)
+        product = product.reshape(V.shape)
         if dual:
-            product = centred(back @ (C @ centred(V)))
-        else:
-            inner = C @ V
-            inner -= _outer(u, system.center @ V)
-            product = back @ inner
-            product -= _outer(system.center, u @ inner)
+            product = centred(product)
         product += alphas * V
         return product
 
@@ -385,6 +396,21 @@ def _of_gradients(system, squares, alphas, intercept):
     if one:
         coef, residual = coef[:, None], residual[:, None]
     return SampleSolution(coef, residual, -1, rcond, "cg")
+
+
+def _columns_by_length(X):
+    """Return the columns of X as rows, those of as many entries side by side.
+
+    Loops over their entries then end where the processor expects it: products take half the time.
+    """
+    n, d = X.shape
+    counts = np.bincount(X.indices, minlength=d)
+    places = np.empty(d, X.indices.dtype)
+    # Short integers are sorted in linear time.
+    places[np.argsort(np.minimum(counts, 2**16 - 1).astype(np.uint16), kind="stable")] = np.arange(
+        d
+    )
+    return sp.csr_array((X.data, places[X.indices], X.indptr), shape=(n, d)).tocsc().T
 
 
 class _Found(NamedTuple):
