@@ -7,6 +7,7 @@ from mlcore.linear_model.inference import Inference, LikelihoodRatio
 from mlcore.linear_model.logistic.evidence import LogisticVerification
 from mlcore.linear_model.logistic.logistic_path import LogisticPath
 from mlcore.linear_model.logistic.logistic_regression import LogisticRegression
+from mlcore.linear_model.logistic.logistic_regression_cv import LogisticRegressionCV
 from mlcore.linear_model.logistic.separation import SeparatedClasses
 from mlcore.linear_model.perceptron.kernel_perceptron import KernelPerceptron
 from mlcore.linear_model.perceptron.perceptron import Perceptron
@@ -28,6 +29,7 @@ __all__ = [
     "LogisticPath",
     "LogisticVerification",
     "LogisticRegression",
+    "LogisticRegressionCV",
     "PenaltyPath",
     "Perceptron",
     "SeparatedClasses",
@@ -40,7 +42,6 @@ def __dir__() -> list[str]:
 
 # Classes of scikit-learn that this family does not have.
 _INSTEAD = {
-    "LogisticRegressionCV": "use LogisticRegression in scikit-learn's GridSearchCV",
     "Ridge": "use LinearRegression(alpha=...)",
     "RidgeCV": "use LinearRegression().fit(X, y).path(alphas), of which the least gcv is best",
 }

@@ -38,6 +38,7 @@ from mlcore.linear_model import (
     LassoCV,
     LinearRegression,
     LogisticRegression,
+    LogisticRegressionCV,
     Perceptron,
 )
 from mlcore.mixture import (
@@ -312,6 +313,22 @@ MODELS = {
         endless={"tol": 1e-300, "max_iter": 10**9},
         endless_shape=(12_000, 3_000),
         takes=(NO_STEP,),
+    ),
+    "LogisticRegressionCV": Entry(
+        lambda: LogisticRegressionCV(Cs=(0.1, 10.0), cv=3),
+        labels,
+        kernel=False,
+        endless={"tol": 1e-300, "max_iter": 10**9},
+        endless_shape=(12_000, 3_000),
+        takes=(NO_STEP, ("Cs", 3), ("l1_ratios", None)),
+    ),
+    "LogisticRegressionCV-two": Entry(
+        lambda: LogisticRegressionCV(Cs=4, l1_ratio=(0.5, 1.0), cv=3),
+        two_labels,
+        kernel=False,
+        endless={"Cs": 500},
+        endless_shape=(200_000, 60),
+        takes=(NO_STEP, ("Cs", 3), ("l1_ratios", None)),
     ),
     "NuSVC": Entry(lambda: NuSVC(nu=0.3), two_labels),
     "SVR": Entry(SVR, numbers),

@@ -11,6 +11,7 @@ import sys
 import warnings
 from collections import defaultdict
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import exact_objectives as exact
@@ -32,7 +33,13 @@ from mlcore.cluster import (
 from mlcore.decomposition import CCA, PCA, KernelPCA
 from mlcore.entropy import maximum_entropy
 from mlcore.kernel_ridge import KernelRidge
-from mlcore.linear_model import ElasticNet, LinearRegression, LogisticRegression
+from mlcore.linear_model import (
+    ElasticNet,
+    LinearRegression,
+    LogisticPath,
+    LogisticRegression,
+    LogisticRegressionCV,
+)
 from mlcore.mixture import BernoulliMixture, GaussianMixture
 from mlcore.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
@@ -119,18 +126,23 @@ class Refused(Exception):
     """The model took no such data, or warned of its result."""
 
 
-def fitted(model, *data, **keywords):
-    """The model after a fit without a warning."""
+def without_warning(call, *data, **keywords):
+    """The result of `call`, which neither refuses nor warns."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            model.fit(*data, **keywords)
+            result = call(*data, **keywords)
         except ValueError as error:
             raise Refused(f"error: {error}") from None
     mine = [w for w in caught if not issubclass(w.category, DeprecationWarning)]
     if mine:
         raise Refused(f"warning: {mine[0].message}")
-    return model
+    return result
+
+
+def fitted(model, *data, **keywords):
+    """The model after a fit without a warning."""
+    return without_warning(model.fit, *data, **keywords)
 
 
 def silently(call):
@@ -181,6 +193,55 @@ def of_logistic(how, layout=np.asarray, n_classes=2):
             yield Claim("the excess of what converged", 1e-6 * abs(best), objective - best)
 
     return law
+
+
+def of_logistic_path(r, n_classes=2, dtype=np.float64):
+    """The law of LogisticRegression.path for two costs."""
+
+    def law(d):
+        X, s, y = d.samples(), d.weights(), d.three_labels() if n_classes > 2 else d.labels()
+        with np.errstate(all="ignore"):
+            rounded = X.astype(dtype)
+        model = LogisticRegression(l1_ratio=r)
+        Cs = [d.penalty / 20, d.penalty]
+        path = without_warning(model.path, rounded, y, s, Cs=Cs)
+        yield from path_claims(d, rounded.astype(float), y, s, r, path)
+
+    return law
+
+
+def of_folds(r):
+    """The law of the fits to the training samples of folds in LogisticRegressionCV."""
+
+    def law(d):
+        X, s, y = d.samples(), d.weights(), d.labels()
+        folds = [(np.arange(N) % 3 != k, np.arange(N) % 3 == k) for k in range(2)]
+        if any(len(set(y[train])) < 2 for train, _ in folds):
+            raise Refused("one class")
+        search = LogisticRegressionCV(Cs=[d.penalty], l1_ratio=r, cv=folds, refit=False)
+        model = fitted(search, X, y, sample_weight=s)
+        for f, (train, _) in enumerate(folds):
+            theta = model.coefs_paths_[f, 0, :, 0]
+            gaps, nothing = model.duality_gaps_[f, 0], np.full(1, np.nan)
+            path = LogisticPath(
+                model.Cs_, theta[:, :-1], theta[:, -1], nothing, gaps, nothing, nothing
+            )
+            yield from path_claims(d, X[train], y[train], s[train], r, path)
+
+    return law
+
+
+def path_claims(d, X, y, s, r, path):
+    for k, C in enumerate(path.Cs):
+        coef, intercept = (np.float64(v[k]) for v in (path.coef, path.intercept))
+        model = SimpleNamespace(coef_=np.atleast_2d(coef), intercept_=np.atleast_1d(intercept))
+        objective = exact.logistic(X, y, model.coef_, model.intercept_, C, s, r)
+        best = least_logistic(d, X, y, C, r, s, None, model)
+        excess = objective - best - EPS * abs(objective)
+        yield Claim(f"duality_gap[{k}]", path.duality_gap[k], excess)
+        if not np.isnan(path.objective[k]):
+            off = abs(mp.mpf(float(path.objective[k])) - objective)
+            yield Claim(f"objective[{k}]", 1e-12 * abs(objective) + path.duality_gap[k], off)
 
 
 def gap_claims(model, objective, best):
@@ -728,6 +789,13 @@ LAWS = {
     "LogisticRegression, C=inf": of_logistic({"C": np.inf}),
     "LogisticRegression, lasso": of_logistic({"l1_ratio": 1.0}),
     "LogisticRegression, elastic net": of_logistic({"l1_ratio": 0.5}),
+    "LogisticRegression.path": of_logistic_path(0.0),
+    "LogisticRegression.path, lasso": of_logistic_path(1.0),
+    "LogisticRegression.path, elastic net": of_logistic_path(0.5),
+    "LogisticRegression.path, float32": of_logistic_path(0.5, dtype=np.float32),
+    "LogisticRegression.path, three classes": of_logistic_path(0.0, n_classes=3),
+    "LogisticRegressionCV": of_folds(0.0),
+    "LogisticRegressionCV, lasso": of_folds(1.0),
     "LinearRegression": least_squares,
     "ElasticNet, lasso": of_elastic_net(1.0),
     "ElasticNet": of_elastic_net(0.5),

@@ -53,7 +53,8 @@ PENALTIES = {
     "shrinkage": {"LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"},
     "pooling": {"QuadraticDiscriminantAnalysis"},
     "var_smoothing": {"GaussianNB", "MixedNB"},
-    "l1_ratio": {"ElasticNet", "ElasticNetCV", "LogisticRegression"},
+    "l1_ratio": {"ElasticNet", "ElasticNetCV", "LogisticRegression", "LogisticRegressionCV"},
+    "l1_ratios": {"LogisticRegressionCV"},
 }
 
 

@@ -35,6 +35,7 @@ from mlcore.linear_model import (
     LassoCV,
     LinearRegression,
     LogisticRegression,
+    LogisticRegressionCV,
     Perceptron,
 )
 from mlcore.mixture import (
@@ -90,6 +91,8 @@ CHECKED = [
     LogisticRegression(solver="lbfgs"),
     LogisticRegression(C=100.0, class_weight="balanced"),
     LogisticRegression(l1_ratio=1.0),
+    LogisticRegressionCV(cv=3),
+    LogisticRegressionCV(l1_ratio=0.5, cv=3, standardize=True, scoring="accuracy"),
     PLSA(),
     PLSA(n_components=2, alpha=0.0),
     CCA(),

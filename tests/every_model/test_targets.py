@@ -22,6 +22,7 @@ from contract import (
     two_labels,
     well_solved,
 )
+from mlcore.linear_model import LogisticRegressionCV
 from mlcore.online import WidrowHoff
 from mlcore.svm import SVCCV
 
@@ -126,7 +127,8 @@ def test_one_class_left_by_the_weights(entry, data):
 
 def folds_are_drawn(model):
     """Whether the folds of a cross-validation depend on how often a row is there."""
-    return isinstance(model, SVCCV) or bool(model.get_params().get("probability"))
+    searched = isinstance(model, (SVCCV, LogisticRegressionCV))
+    return searched or bool(model.get_params().get("probability"))
 
 
 def weights_are_copies(entry):

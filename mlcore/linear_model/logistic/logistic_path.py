@@ -157,6 +157,14 @@ def deviations_of(X: Any, weights: np.ndarray) -> np.ndarray:
     return out
 
 
+def divided(rows: LogisticRows, deviation: np.ndarray) -> LogisticRows:
+    """Return a copy of rows with columns divided by `deviation` (d,)."""
+    inverse = 1 / deviation
+    X = sp.csr_array(rows.X.multiply(inverse)) if sp.issparse(rows.X) else rows.X * inverse
+    X = X.astype(rows.X.dtype, copy=False)
+    return LogisticRows(X, rows.codes, rows.weight, None, rows.n_scores, rows.intercept)
+
+
 def fit_paths(
     rows: LogisticRows,
     weights: np.ndarray,
@@ -369,16 +377,12 @@ def _part(rows, weight, deviation):
     n_scores, codes, like = rows.n_scores, rows.codes, rows.columns
     if deviation is None and len(present) == n_classes:
         return rows.weighted(weight), present
-    X = rows.X
     if len(present) < n_classes:
         codes = np.maximum(np.searchsorted(present, codes), 0)
         codes = np.minimum(codes, len(present) - 1)  # of rows without weight
         n_scores = 1 if len(present) == 2 else len(present)
-    if deviation is not None:
-        inverse = 1 / deviation
-        X = sp.csr_array(X.multiply(inverse)) if sp.issparse(X) else X * inverse
-        X, like = X.astype(rows.X.dtype, copy=False), None
-    return LogisticRows(X, codes, weight, None, n_scores, rows.intercept, like), present
+    part = LogisticRows(rows.X, codes, weight, None, n_scores, rows.intercept, like)
+    return part if deviation is None else divided(part, deviation), present
 
 
 def _fill(coef, intercept, found, b, present):

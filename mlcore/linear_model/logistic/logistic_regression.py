@@ -31,7 +31,7 @@ from mlcore.linear_model.logistic.logistic_path import (
 )
 from mlcore.linear_model.logistic.objective import Objective
 from mlcore.linear_model.logistic.separation import require_overlap, separated
-from mlcore.linear_model.logistic.solution import Settings, scaled_objective, solve
+from mlcore.linear_model.logistic.solution import Settings, Solution, scaled_objective, solve
 from mlcore.linear_model.logistic.steps.from_sums import Line, Run, next_step
 from mlcore.numerics.log_softmax import log_softmax
 from mlcore.row_sums import RowSums
@@ -67,128 +67,8 @@ def _without_rows(_):
     return TrainingRows(None, False)
 
 
-class LogisticRegression(RowSums, Classifier, Model):
-    r"""Classify by probabilities whose log odds are linear in the features.
-
-    Minimises
-
-    .. math:: P(W, b) = C \sum_i s_i l_i + \tfrac12 (1 - r) \|W\|^2 + r \sum |w|, \qquad
-        l_i = \ln \sum_k e^{z_{ik}} - z_{i y_i}, \quad z_i = W x_i + b,
-
-    with weights s of the samples and the share r of absolute values in the penalty, 0 by default;
-    for two classes :math:`l = \ln(1 + e^{-y z})` with one score z and y = ±1. The intercepts b are
-    not penalised. The fit converges on data of any scale, and bounds its distance from the minimum.
-
-    Parameters
-    ----------
-    C : float > 0, default=1.0
-        Weight of the losses; infinity is no penalty.
-    l1_ratio : float in [0, 1], default=0.0
-        r: above 0 many coefficients are exactly 0, the more the smaller C is (lasso at 1, elastic
-        net between).
-    fit_intercept : bool, default=True
-        False for b = 0.
-    solver : "auto", "newton", "lbfgs" or "gradient", default="auto"
-        "newton" computes the whole Hessian, "lbfgs" approximates it, "gradient" scales the columns
-        alone; "auto" takes Newton's method up to 480 parameters, beyond them that by conjugate
-        gradients for sparse data, else L-BFGS, and with ``l1_ratio > 0`` proximal Newton steps, as
-        "newton" does. scikit-learn's other names, "newton-cg", "newton-cholesky", "liblinear",
-        "sag" and "saga", are taken for "auto": all solvers have the same result.
-    tol : float > 0, default=1e-4
-        Largest component of the gradient of P / (C sum s), in columns centred and scaled to unit
-        mean square, and largest Newton decrement per unit of weight, at which the fit ends, once
-        the decrement shows that P is within 1e-9 of its minimum, or 1e-5 tol.
-    max_iter : int, default=200
-        Largest number of iterations; 0 leaves the coefficients where they start.
-    class_weight : dict, "balanced" or None, default=None
-        Factor of the weights of each class; "balanced" gives all classes the same weight.
-    warm_start : bool, default=False
-        Start from the coefficients of the last fit, if it had the same classes and features and P
-        is lower there than at coefficients of 0.
-    verbose : bool or int, default=False
-        Print progress.
-    callback : callable or None, default=None
-        Called as ``callback(step=, objective=, change=, seconds=)`` in every iteration; the change
-        is the gradient's largest component.
-
-    Attributes
-    ----------
-    classes_ : (n_classes,) sorted labels
-    coef_ : (1, n_features) or (n_classes, n_features), in the type of the training data
-        W; one row for two classes.
-    intercept_ : (1,) or (n_classes,), in the type of the training data
-    n_iter_ : (1,) int32
-    n_passes_ : float
-        Readings of the data.
-    converged_ : bool
-    objective_ : float
-        P; without penalty, the sum of the weighted losses.
-    objective_trace_ : (n_iter_[0] + 1,) float64
-        P after each iteration, at last `objective_`; it rises by rounding alone.
-    gradient_norm_ : float
-        What `tol` bounds.
-    newton_decrement_ : float
-        ``sqrt(g' H^-1 g)`` of gradient and Hessian of P, for L-BFGS in its metric instead of H, for
-        conjugate gradients up to the rest that their least Ritz value leaves; with ``l1_ratio > 0``
-        the root of the fall that the next step promises.
-    duality_gap_ : float
-        P is at most this much above its minimum, rounding included; infinite without penalty.
-    n_features_in_ : int
-    feature_names_in_ : (n_features,) object
-
-    Warns
-    -----
-    ConvergenceWarning
-        If `max_iter` ends the fit.
-
-    Notes
-    -----
-    A pass of Newton's method takes O(n d² k (k + 1)) time for k scores, one of L-BFGS O(n d k),
-    both O(nnz) instead of n d for sparse data in L-BFGS; memory is O(d² k²) or O(d²) beside the
-    data. Sparse data are copied to a dense array if a quarter of the values or more are not 0.
-    Newton's method starts from a fit to a part of the rows and takes a few passes. L-BFGS works in
-    the metric of the covariance of the features, where d is at most 4000, so that correlated
-    features do not slow it down; fits that it does not end in 100 to 150 steps, of classes that
-    the features nearly separate, go on by damped Newton steps with conjugate gradients. With more
-    features than samples, these at most 4000, a dense fit takes place in the span of the samples,
-    whose coordinates keep the penalty as it is. Sparse data of more than 480 parameters and a
-    finite C take Newton steps by conjugate gradients, whose products read the data once for all
-    classes, in the metric of the Hessian's diagonal and of the block of the 256 columns, at most,
-    that a sixteenth of the rows or more have; each ends once its rest is small beside what `tol`
-    allows. With ``l1_ratio > 0`` and more than 3000 parameters a step changes
-    those of the columns in use and of others that promise most, and reads all columns once.
-
-    The gap is that to residuals which sum to 0, and so are feasible in the dual: ``1/2 |grad_W
-    P|²`` by the equality of Fenchel and Young, once the intercepts are solved for, and where
-    saturated probabilities hide their gradient, relative entropies more. With offsets a fit starts
-    from the intercepts that are best without features.
-
-    References
-    ----------
-    D. Cox, *The regression analysis of binary sequences*, Journal of the Royal Statistical Society
-    B 20, 1958.
-    D. Marquardt, *An algorithm for least-squares estimation of nonlinear parameters*, Journal of
-    the Society for Industrial and Applied Mathematics 11, 1963.
-    J. Nocedal, *Updating quasi-Newton matrices with limited storage*, Mathematics of Computation
-    35, 1980.
-    J. Friedman, T. Hastie, R. Tibshirani, *Regularization paths for generalized linear models via
-    coordinate descent*, Journal of Statistical Software 33, 2010.
-    T. Steihaug, *The conjugate gradient method and trust regions in large scale optimization*, SIAM
-    Journal on Numerical Analysis 20, 1983.
-    F. Bach, *Self-concordant analysis for logistic regression*, Electronic Journal of Statistics 4,
-    2010.
-
-    Examples
-    --------
-    >>> from mlcore.datasets import load_iris
-    >>> from mlcore.linear_model import LogisticRegression
-    >>> X, y = load_iris()
-    >>> model = LogisticRegression().fit(X, y)
-    >>> round(model.objective_, 6)
-    28.886317
-    >>> model.duality_gap_ < 1e-6 * model.objective_
-    True
-    """
+class LogisticClassifier(Classifier, Model):
+    """Linear classifier of two or more classes by their probabilities; its heirs fit it."""
 
     set_callbacks = progress.set_callbacks
     coef_: np.ndarray
@@ -201,9 +81,10 @@ class LogisticRegression(RowSums, Classifier, Model):
     gradient_norm_: float
     newton_decrement_: float
     duality_gap_: float
-    _run_: Run  # parameters in scaled columns, and the steps of a fit by sums
     _solution_: TrainingRows
 
+    fit_intercept: bool
+    class_weight: dict[Any, Any] | Literal["balanced"] | None
     _tags = {"input_tags.sparse": True}
     _stored = {
         "coef_": "float c' f | csr c' f",
@@ -216,282 +97,8 @@ class LogisticRegression(RowSums, Classifier, Model):
         "gradient_norm_": "float",
         "newton_decrement_": "float",
         "duality_gap_": "float",
-        "_run_": Run,
         "_solution_": TrainingRows,
     }
-    _older = {
-        "_run_": (_older_run, "theta", "columns", "line", "gradient", "pairs"),
-        "_solution_": (_without_rows, "coef_"),
-        "random_state": None,
-    }
-
-    _instead = {
-        "random_state": "drop it: nothing is drawn at random",
-        "dual": "drop it: every solver shows its duality gap, in duality_gap_",
-        "intercept_scaling": "drop it: intercepts are not penalised",
-        "multi_class": "drop it: several classes are one softmax",
-        "penalty": "use l1_ratio=0 for l2, 1 for l1, a share for elasticnet, C=numpy.inf for None",
-    }
-
-    def __init__(
-        self,
-        *,
-        C: float = 1.0,
-        l1_ratio: float = 0.0,
-        fit_intercept: bool = True,
-        solver: _Solver | _Peer = "auto",
-        tol: float = 1e-4,
-        max_iter: int = 200,
-        class_weight: dict[Any, Any] | Literal["balanced"] | None = None,
-        warm_start: bool = False,
-        verbose: bool | int = False,
-        callback: Any = None,
-    ) -> None:
-        self.C = C
-        self.l1_ratio = l1_ratio
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.callback = callback
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> Self:
-        """Minimise P.
-
-        Parameters
-        ----------
-        X : array-like or sparse of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-            A weight of 2 stands for two copies of a sample, 0 for its absence.
-        offset : array-like of shape (n_samples,) or (n_samples, n_classes), optional
-            Added to the scores. Later predictions need offsets too: a UserWarning says so where
-            there are none.
-
-        Returns
-        -------
-        self
-            This model.
-
-        Raises
-        ------
-        ValueError
-            For NaN and infinity, fewer than two classes of positive weight, and parameters out of
-            range.
-        SeparatedClasses
-            At ``C=inf`` for classes that a linear function separates: the error names its features,
-            and holds the `verdict`, "complete" or "quasi-complete", and the `direction`.
-        """
-        settings, owner = self._settings(), type(self).__name__
-        data, classes, with_offset = self._training_rows(X, y, sample_weight, offset, settings)
-        objective, factor = scaled_objective(data, settings)
-        start = self._start(data, classes)
-
-        def fitted(theta):
-            return {
-                "classes_": classes,
-                "n_features_in_": data.d,
-                "_solution_": TrainingRows(data.total, with_offset),
-            } | self._parameters(Run(theta, data.columns), data.X.dtype)
-
-        with Progress(settings.verbose, self.callback, owner, self) as progress:
-            solution = solve(objective, factor, start, settings, progress, fitted)
-        if settings.C == math.inf and settings.max_iter > 0:
-            require_overlap(objective, solution.theta, column_names(X), owner)
-        self._set_fitted(
-            X,
-            **fitted(solution.theta),
-            n_iter_=np.array([solution.n_iter], np.int32),
-            n_passes_=objective.n_passes,
-            converged_=solution.converged,
-            objective_=factor * solution.value,
-            objective_trace_=factor * np.array(solution.trace),
-            gradient_norm_=solution.gradient_norm,
-            newton_decrement_=math.sqrt(factor) * solution.decrement,
-            duality_gap_=solution.duality_gap,
-        )
-        if not solution.converged:
-            self._warn_of_end(solution, settings, factor)
-        return self
-
-    def path(self, X: Any, y: Any, sample_weight: Any = None, *, Cs: Any = 100) -> LogisticPath:
-        """Return the models of many costs; the `C` of this model does not count.
-
-        Parameters
-        ----------
-        X : array-like or sparse of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-            A weight of 2 stands for two copies of a sample, 0 for its absence.
-        Cs : int or array-like of shape (m,), default=100
-            Weights of the losses, above 0; or their number, in equal ratios from 1e-4 to 1e4, or
-            with ``l1_ratio > 0`` from the largest without coefficients to 1000 times that.
-
-        Returns
-        -------
-        path : LogisticPath
-            One model for each C, in the order of `Cs`.
-
-        Raises
-        ------
-        SeparatedClasses
-            As in `fit`, if one of `Cs` is infinite.
-
-        Warns
-        -----
-        ConvergenceWarning
-            If `max_iter` ends the fit for any C.
-
-        Notes
-        -----
-        Each C starts from the coefficients of the next smaller one. Fits of two classes to dense
-        data of at most 128 features take one to three passes each, keep the Hessian while it
-        serves, and end at a duality gap of ``tol / 100`` of the objective; others take the steps
-        of `fit`. `solver` does not count for the former.
-
-        Examples
-        --------
-        >>> from mlcore.datasets import load_iris
-        >>> X, y = load_iris()
-        >>> path = LogisticRegression().path(X, y, Cs=[0.1, 1.0])
-        >>> path.objective.round(4)
-        array([ 6.4018, 28.8863])
-        """
-        settings, owner = self._settings(), type(self).__name__
-        costs = as_costs(Cs, owner)
-        l1_ratio = as_real(self.l1_ratio, "l1_ratio", owner=owner, at_least=0, at_most=1)
-        settings = settings._replace(C=1.0, l1_ratio=l1_ratio)
-        data, _, _ = self._training_rows(X, y, sample_weight, None, settings)
-        if isinstance(costs, int):
-            costs = grid_of_costs(costs, least_cost(data, l1_ratio))
-        paths = fit_paths(data, data.weight[None], costs, settings, owner, column_names(X))
-        warn_of_ends(paths, settings, owner)
-        coef, intercept = (v[0].astype(data.X.dtype) for v in (paths.coef, paths.intercept))
-        if data.n_scores == 1:
-            coef, intercept = coef[:, 0], intercept[:, 0]
-        n_nonzero = np.count_nonzero(paths.coef[0], axis=(1, 2)).astype(np.int64)
-        evidence = paths.objective[0], paths.gap[0]
-        return LogisticPath(costs, coef, intercept, *evidence, n_nonzero, paths.n_iter[0])
-
-    def _warn_of_end(self, solution, settings, factor):
-        """Warn of a fit that ended before its tolerance."""
-        why = (
-            f"No step lowers the objective, but it may be {solution.duality_gap:.2g} above its "
-            f"minimum, and is {factor * solution.value:.2g}: scale or centre the "
-            "features, or use a smaller C."
-        )
-        if solution.n_iter >= settings.max_iter:  # in words that users' filters of warnings know
-            words = _WORDS.get(self.solver, f"{self.solver} failed to converge")
-            why = (
-                f"{words.format(solution.n_iter)}. The max_iter was reached which means the coef_ "
-                "did not converge. Increase the number of iterations."
-            )
-        warn(
-            "ConvergenceWarning",
-            f"{type(self).__name__} ended after n_iter={solution.n_iter} iterations "
-            f"(max_iter={self.max_iter}), with a gradient of {solution.gradient_norm:.2g} and a "
-            f"Newton decrement of {solution.decrement:.2g} per unit of weight, both to be at most "
-            f"tol={self.tol:g}. {why}",
-        )
-
-    def _training_rows(self, X, y, sample_weight, offset, settings):
-        """Return the rows of positive weight, their classes, and True if they have offsets."""
-        checked = self._check_X(X, reset=True)
-        n = checked.shape[0]
-        classes, codes, weight, rows = self._weighted_labels(y, sample_weight, n)
-        offset = None if offset is None else self._checked_offset(offset, n, _n_scores(classes))
-        with_offset = offset is not None and bool(offset.any())
-        if len(rows) < n:
-            checked, weight = checked[rows], weight[rows]
-            offset = None if offset is None else offset[rows]
-        weight = weight * as_class_weights(self.class_weight, classes, codes, weight)[codes]
-        codes, classes, weight, checked, offset = self._present(
-            codes, classes, weight, checked, offset
-        )
-        data = LogisticRows(
-            checked, codes, weight, offset, _n_scores(classes), settings.fit_intercept
-        )
-        return data, classes, with_offset
-
-    def _present(self, codes, classes, weight, X, offset):
-        """Leave out samples that class weights make absent."""
-        rows = np.flatnonzero(weight)
-        if len(rows) == len(weight):
-            return codes, classes, weight, X, offset
-        kept, codes = np.unique(codes[rows], return_inverse=True)
-        if len(kept) < 2:
-            raise ValueError(
-                f"class_weight leaves fewer than 2 classes to {type(self).__name__}: at least 2 "
-                "need positive weights."
-            )
-        if offset is not None and offset.shape[1] > 1:
-            offset = offset[:, kept] if len(kept) > 2 else offset[:, kept[1:]] - offset[:, kept[:1]]
-            offset = np.ascontiguousarray(offset)
-        return codes, classes[kept], weight[rows], X[rows], None if offset is None else offset[rows]
-
-    def _start(self, data, classes):
-        """Return the parameters to start from, None if not from an earlier fit."""
-        if not self.warm_start or not hasattr(self, "coef_"):
-            return None
-        shape = (data.n_scores, data.d)
-        if self.coef_.shape != shape or not np.array_equal(self.classes_, classes):
-            return None
-        return self._theta(data)
-
-    def _theta(self, data):
-        coef = as_dense(self.coef_).astype(np.float64)
-        intercept = self.intercept_ + coef @ data.shift
-        return np.ascontiguousarray(np.c_[coef / data.scale, intercept])
-
-    def _parameters(self, run, dtype):
-        """Return the attributes of the parameters of a run, in units of the data."""
-        theta, columns = run.theta, run.columns
-        with np.errstate(over="ignore", under="ignore"):
-            coef = theta[:, :-1] * columns.scale
-            intercept = theta[:, -1] - coef @ columns.shift
-            return {
-                "coef_": coef.astype(dtype),
-                "intercept_": intercept.astype(dtype),
-                "_run_": run,
-            }
-
-    def _settings(self) -> Settings:
-        owner = type(self).__name__
-        C = as_real(self.C, "C", owner=owner, above=0, allow_inf=True)
-        Progress(self.verbose, self.callback, owner)
-        solver = as_choice(
-            self.solver, "solver", (*get_args(_Solver), *get_args(_Peer)), owner=owner
-        )
-        as_bool(self.warm_start, "warm_start", owner=owner)
-        l1_ratio = as_real(self.l1_ratio, "l1_ratio", owner=owner, at_least=0, at_most=1)
-        if l1_ratio > 0 and solver in ("lbfgs", "gradient"):
-            raise ValueError(
-                f"{owner}: solver={solver!r} takes l1_ratio=0 alone, not l1_ratio={l1_ratio:g}; "
-                "solver='auto' and 'newton' take any."
-            )
-        return Settings(
-            C=C,
-            l1_ratio=l1_ratio if C < math.inf else 0.0,
-            fit_intercept=as_bool(self.fit_intercept, "fit_intercept", owner=owner),
-            solver="auto" if solver in get_args(_Peer) else solver,
-            tol=as_real(self.tol, "tol", owner=owner, above=0),
-            max_iter=as_integer(self.max_iter, "max_iter", owner=owner, at_least=0),
-            verbose=self.verbose,
-        )
-
-    def _checked_offset(self, offset, n, n_scores):
-        if offset is None:
-            return None
-        owner = type(self).__name__
-        offset = as_targets(offset, n, owner=owner, several=True, name="offset")
-        offset = offset.reshape(n, -1)
-        if offset.shape[1] != n_scores:
-            wanted = "(n_samples,)" if n_scores == 1 else f"(n_samples, {n_scores})"
-            raise ValueError(f"offset has {offset.shape[1]} columns, but must have shape {wanted}.")
-        return np.ascontiguousarray(offset)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> float:
         """Return the accuracy: the (weighted) share of samples whose label `predict` gives.
@@ -634,6 +241,11 @@ class LogisticRegression(RowSums, Classifier, Model):
         self._update_state({"coef_": as_dense(self.coef_)})
         return self
 
+    def _check_loaded(self):
+        super()._check_loaded()
+        if len(getattr(self, "classes_", (0, 1))) < 2:
+            raise ValueError(f"{type(self).__name__} has classes_ of fewer than 2 classes.")
+
     # ---- evidence, from the rows of the fit
 
     def verify(
@@ -672,8 +284,416 @@ class LogisticRegression(RowSums, Classifier, Model):
         data = self._rows_of_fit(X, y, sample_weight, offset, settings, "verify")
         if offset is None:
             self._warn_of_missing_offset()
+        data, unit = self._penalised(data)
         objective, factor = scaled_objective(data, settings)
-        return evidence(objective, self._theta(data), factor)
+        return evidence(objective, self._theta(data, unit), factor)
+
+    def _penalised(self, data):
+        """Return the rows whose coefficients are penalised, those of the model times a unit."""
+        return data, 1.0
+
+    def _theta(self, data, unit=1.0):
+        coef = as_dense(self.coef_).astype(np.float64) * unit
+        intercept = self.intercept_ + coef @ data.shift
+        return np.ascontiguousarray(np.c_[coef / data.scale, intercept])
+
+    def _warn_of_end(self, solution, settings, factor, solver):
+        """Warn of a fit that ended before its tolerance."""
+        why = (
+            f"No step lowers the objective, but it may be {solution.duality_gap:.2g} above its "
+            f"minimum, and is {factor * solution.value:.2g}: scale or centre the "
+            "features, or use a smaller C."
+        )
+        if solution.n_iter >= settings.max_iter:  # in words that users' filters of warnings know
+            words = _WORDS.get(solver, f"{solver} failed to converge")
+            why = (
+                f"{words.format(solution.n_iter)}. The max_iter was reached which means the coef_ "
+                "did not converge. Increase the number of iterations."
+            )
+        warn(
+            "ConvergenceWarning",
+            f"{type(self).__name__} ended after n_iter={solution.n_iter} iterations "
+            f"(max_iter={settings.max_iter}), with a gradient of {solution.gradient_norm:.2g} and "
+            f"a Newton decrement of {solution.decrement:.2g} per unit of weight, both to be at "
+            f"most tol={settings.tol:g}. {why}",
+        )
+
+    def _training_rows(self, X, y, sample_weight, offset, settings):
+        """Return the rows of positive weight, their classes, and True if they have offsets."""
+        checked = self._check_X(X, reset=True)
+        n = checked.shape[0]
+        classes, codes, weight, rows = self._weighted_labels(y, sample_weight, n)
+        offset = None if offset is None else self._checked_offset(offset, n, _n_scores(classes))
+        with_offset = offset is not None and bool(offset.any())
+        if len(rows) < n:
+            checked, weight = checked[rows], weight[rows]
+            offset = None if offset is None else offset[rows]
+        weight = weight * as_class_weights(self.class_weight, classes, codes, weight)[codes]
+        codes, classes, weight, checked, offset = self._present(
+            codes, classes, weight, checked, offset
+        )
+        data = LogisticRows(
+            checked, codes, weight, offset, _n_scores(classes), settings.fit_intercept
+        )
+        return data, classes, with_offset
+
+    def _present(self, codes, classes, weight, X, offset):
+        """Leave out samples that class weights make absent."""
+        rows = np.flatnonzero(weight)
+        if len(rows) == len(weight):
+            return codes, classes, weight, X, offset
+        kept, codes = np.unique(codes[rows], return_inverse=True)
+        if len(kept) < 2:
+            raise ValueError(
+                f"class_weight leaves fewer than 2 classes to {type(self).__name__}: at least 2 "
+                "need positive weights."
+            )
+        if offset is not None and offset.shape[1] > 1:
+            offset = offset[:, kept] if len(kept) > 2 else offset[:, kept[1:]] - offset[:, kept[:1]]
+            offset = np.ascontiguousarray(offset)
+        return codes, classes[kept], weight[rows], X[rows], None if offset is None else offset[rows]
+
+    def _checked_offset(self, offset, n, n_scores):
+        if offset is None:
+            return None
+        owner = type(self).__name__
+        offset = as_targets(offset, n, owner=owner, several=True, name="offset")
+        offset = offset.reshape(n, -1)
+        if offset.shape[1] != n_scores:
+            wanted = "(n_samples,)" if n_scores == 1 else f"(n_samples, {n_scores})"
+            raise ValueError(f"offset has {offset.shape[1]} columns, but must have shape {wanted}.")
+        return np.ascontiguousarray(offset)
+
+    def _rows_of_fit(self, X, y, sample_weight, offset, settings, method):
+        """Return the checked rows of a later call, of the same weight as those of the fit."""
+        X = self._check_X(X, reset=False)
+        n, n_scores = X.shape[0], self.coef_.shape[0]
+        codes = self._known_codes(y, n)
+        offset = self._checked_offset(offset, n, n_scores)
+        _, _, weight, rows = self._weighted_labels(y, sample_weight, n)
+        weight = weight * as_class_weights(self.class_weight, self.classes_, codes, weight)[codes]
+        rows = np.flatnonzero(weight)
+        if len(rows) < n:
+            X, weight, codes = X[rows], weight[rows], codes[rows]
+            offset = None if offset is None else offset[rows]
+        data = LogisticRows(X, codes, weight, offset, n_scores, settings.fit_intercept)
+        total = self._solution_.weight
+        if total is not None and not np.isclose(data.total, total, rtol=1e-9, atol=0):
+            raise ValueError(
+                f"{type(self).__name__}: {method} needs the samples of the fit, with the same "
+                f"sample_weight: their weight is {total:g}, not {data.total:g}."
+            )
+        return data
+
+
+class LogisticRegression(RowSums, LogisticClassifier):
+    r"""Classify by probabilities whose log odds are linear in the features.
+
+    Minimises
+
+    .. math:: P(W, b) = C \sum_i s_i l_i + \tfrac12 (1 - r) \|W\|^2 + r \sum |w|, \qquad
+        l_i = \ln \sum_k e^{z_{ik}} - z_{i y_i}, \quad z_i = W x_i + b,
+
+    with weights s of the samples and the share r of absolute values in the penalty, 0 by default;
+    for two classes :math:`l = \ln(1 + e^{-y z})` with one score z and y = ±1. The intercepts b are
+    not penalised. The fit converges on data of any scale, and bounds its distance from the minimum.
+
+    Parameters
+    ----------
+    C : float > 0, default=1.0
+        Weight of the losses; infinity is no penalty.
+    l1_ratio : float in [0, 1], default=0.0
+        r: above 0 many coefficients are exactly 0, the more the smaller C is (lasso at 1, elastic
+        net between).
+    fit_intercept : bool, default=True
+        False for b = 0.
+    solver : "auto", "newton", "lbfgs" or "gradient", default="auto"
+        "newton" computes the whole Hessian, "lbfgs" approximates it, "gradient" scales the columns
+        alone; "auto" takes Newton's method up to 480 parameters, beyond them that by conjugate
+        gradients for sparse data, else L-BFGS, and with ``l1_ratio > 0`` proximal Newton steps, as
+        "newton" does. scikit-learn's other names, "newton-cg", "newton-cholesky", "liblinear",
+        "sag" and "saga", are taken for "auto": all solvers have the same result.
+    tol : float > 0, default=1e-4
+        Largest component of the gradient of P / (C sum s), in columns centred and scaled to unit
+        mean square, and largest Newton decrement per unit of weight, at which the fit ends, once
+        the decrement shows that P is within 1e-9 of its minimum, or 1e-5 tol.
+    max_iter : int, default=200
+        Largest number of iterations; 0 leaves the coefficients where they start.
+    class_weight : dict, "balanced" or None, default=None
+        Factor of the weights of each class; "balanced" gives all classes the same weight.
+    warm_start : bool, default=False
+        Start from the coefficients of the last fit, if it had the same classes and features and P
+        is lower there than at coefficients of 0.
+    verbose : bool or int, default=False
+        Print progress.
+    callback : callable or None, default=None
+        Called as ``callback(step=, objective=, change=, seconds=)`` in every iteration; the change
+        is the gradient's largest component.
+
+    Attributes
+    ----------
+    classes_ : (n_classes,) sorted labels
+    coef_ : (1, n_features) or (n_classes, n_features), in the type of the training data
+        W; one row for two classes.
+    intercept_ : (1,) or (n_classes,), in the type of the training data
+    n_iter_ : (1,) int32
+    n_passes_ : float
+        Readings of the data.
+    converged_ : bool
+    objective_ : float
+        P; without penalty, the sum of the weighted losses.
+    objective_trace_ : (n_iter_[0] + 1,) float64
+        P after each iteration, at last `objective_`; it rises by rounding alone.
+    gradient_norm_ : float
+        What `tol` bounds.
+    newton_decrement_ : float
+        ``sqrt(g' H^-1 g)`` of gradient and Hessian of P, for L-BFGS in its metric instead of H, for
+        conjugate gradients up to the rest that their least Ritz value leaves; with ``l1_ratio > 0``
+        the root of the fall that the next step promises.
+    duality_gap_ : float
+        P is at most this much above its minimum, rounding included; infinite without penalty.
+    n_features_in_ : int
+    feature_names_in_ : (n_features,) object
+
+    Warns
+    -----
+    ConvergenceWarning
+        If `max_iter` ends the fit.
+
+    Notes
+    -----
+    A pass of Newton's method takes O(n d² k (k + 1)) time for k scores, one of L-BFGS O(n d k),
+    both O(nnz) instead of n d for sparse data in L-BFGS; memory is O(d² k²) or O(d²) beside the
+    data. Sparse data are copied to a dense array if a quarter of the values or more are not 0.
+    Newton's method starts from a fit to a part of the rows and takes a few passes. L-BFGS works in
+    the metric of the covariance of the features, where d is at most 4000, so that correlated
+    features do not slow it down; fits that it does not end in 100 to 150 steps, of classes that
+    the features nearly separate, go on by damped Newton steps with conjugate gradients. With more
+    features than samples, these at most 4000, a dense fit takes place in the span of the samples,
+    whose coordinates keep the penalty as it is. Sparse data of more than 480 parameters and a
+    finite C take Newton steps by conjugate gradients, whose products read the data once for all
+    classes, in the metric of the Hessian's diagonal and of the block of the 256 columns, at most,
+    that a sixteenth of the rows or more have; each ends once its rest is small beside what `tol`
+    allows. With ``l1_ratio > 0`` and more than 3000 parameters a step changes
+    those of the columns in use and of others that promise most, and reads all columns once.
+
+    The gap is that to residuals which sum to 0, and so are feasible in the dual: ``1/2 |grad_W
+    P|²`` by the equality of Fenchel and Young, once the intercepts are solved for, and where
+    saturated probabilities hide their gradient, relative entropies more. With offsets a fit starts
+    from the intercepts that are best without features.
+
+    References
+    ----------
+    D. Cox, *The regression analysis of binary sequences*, Journal of the Royal Statistical Society
+    B 20, 1958.
+    D. Marquardt, *An algorithm for least-squares estimation of nonlinear parameters*, Journal of
+    the Society for Industrial and Applied Mathematics 11, 1963.
+    J. Nocedal, *Updating quasi-Newton matrices with limited storage*, Mathematics of Computation
+    35, 1980.
+    J. Friedman, T. Hastie, R. Tibshirani, *Regularization paths for generalized linear models via
+    coordinate descent*, Journal of Statistical Software 33, 2010.
+    T. Steihaug, *The conjugate gradient method and trust regions in large scale optimization*, SIAM
+    Journal on Numerical Analysis 20, 1983.
+    F. Bach, *Self-concordant analysis for logistic regression*, Electronic Journal of Statistics 4,
+    2010.
+
+    Examples
+    --------
+    >>> from mlcore.datasets import load_iris
+    >>> from mlcore.linear_model import LogisticRegression
+    >>> X, y = load_iris()
+    >>> model = LogisticRegression().fit(X, y)
+    >>> round(model.objective_, 6)
+    28.886317
+    >>> model.duality_gap_ < 1e-6 * model.objective_
+    True
+    """
+
+    _run_: Run  # parameters in scaled columns, and the steps of a fit by sums
+    _stored = {"_run_": Run}
+    _older = {
+        "_run_": (_older_run, "theta", "columns", "line", "gradient", "pairs"),
+        "_solution_": (_without_rows, "coef_"),
+        "random_state": None,
+    }
+
+    _instead = {
+        "random_state": "drop it: nothing is drawn at random",
+        "dual": "drop it: every solver shows its duality gap, in duality_gap_",
+        "intercept_scaling": "drop it: intercepts are not penalised",
+        "multi_class": "drop it: several classes are one softmax",
+        "penalty": "use l1_ratio=0 for l2, 1 for l1, a share for elasticnet, C=numpy.inf for None",
+    }
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        l1_ratio: float = 0.0,
+        fit_intercept: bool = True,
+        solver: _Solver | _Peer = "auto",
+        tol: float = 1e-4,
+        max_iter: int = 200,
+        class_weight: dict[Any, Any] | Literal["balanced"] | None = None,
+        warm_start: bool = False,
+        verbose: bool | int = False,
+        callback: Any = None,
+    ) -> None:
+        self.C = C
+        self.l1_ratio = l1_ratio
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.callback = callback
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> Self:
+        """Minimise P.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+            A weight of 2 stands for two copies of a sample, 0 for its absence.
+        offset : array-like of shape (n_samples,) or (n_samples, n_classes), optional
+            Added to the scores. Later predictions need offsets too: a UserWarning says so where
+            there are none.
+
+        Returns
+        -------
+        self
+            This model.
+
+        Raises
+        ------
+        ValueError
+            For NaN and infinity, fewer than two classes of positive weight, and parameters out of
+            range.
+        SeparatedClasses
+            At ``C=inf`` for classes that a linear function separates: the error names its features,
+            and holds the `verdict`, "complete" or "quasi-complete", and the `direction`.
+        """
+        settings, owner = self._settings(), type(self).__name__
+        data, classes, with_offset = self._training_rows(X, y, sample_weight, offset, settings)
+        objective, factor = scaled_objective(data, settings)
+        start = self._start(data, classes)
+
+        def fitted(theta):
+            return {
+                "classes_": classes,
+                "n_features_in_": data.d,
+                "_solution_": TrainingRows(data.total, with_offset),
+            } | self._parameters(Run(theta, data.columns), data.X.dtype)
+
+        with Progress(settings.verbose, self.callback, owner, self) as progress:
+            solution = solve(objective, factor, start, settings, progress, fitted)
+        if settings.C == math.inf and settings.max_iter > 0:
+            require_overlap(objective, solution.theta, column_names(X), owner)
+        found = evidence_attributes(solution, objective, factor)
+        self._set_fitted(X, **fitted(solution.theta), **found)
+        if not solution.converged:
+            self._warn_of_end(solution, settings, factor, self.solver)
+        return self
+
+    def path(self, X: Any, y: Any, sample_weight: Any = None, *, Cs: Any = 100) -> LogisticPath:
+        """Return the models of many costs; the `C` of this model does not count.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+            A weight of 2 stands for two copies of a sample, 0 for its absence.
+        Cs : int or array-like of shape (m,), default=100
+            Weights of the losses, above 0; or their number, in equal ratios from 1e-4 to 1e4, or
+            with ``l1_ratio > 0`` from the largest without coefficients to 1000 times that.
+
+        Returns
+        -------
+        path : LogisticPath
+            One model for each C, in the order of `Cs`.
+
+        Raises
+        ------
+        SeparatedClasses
+            As in `fit`, if one of `Cs` is infinite.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If `max_iter` ends the fit for any C.
+
+        Notes
+        -----
+        Each C starts from the coefficients of the next smaller one. Fits of two classes to dense
+        data of at most 128 features take one to three passes each, keep the Hessian while it
+        serves, and end at a duality gap of ``tol / 100`` of the objective; others take the steps
+        of `fit`. `solver` does not count for the former.
+
+        Examples
+        --------
+        >>> from mlcore.datasets import load_iris
+        >>> X, y = load_iris()
+        >>> path = LogisticRegression().path(X, y, Cs=[0.1, 1.0])
+        >>> path.objective.round(4)
+        array([ 6.4018, 28.8863])
+        """
+        settings, owner = self._settings(), type(self).__name__
+        costs = as_costs(Cs, owner)
+        l1_ratio = as_real(self.l1_ratio, "l1_ratio", owner=owner, at_least=0, at_most=1)
+        settings = settings._replace(C=1.0, l1_ratio=l1_ratio)
+        data, _, _ = self._training_rows(X, y, sample_weight, None, settings)
+        if isinstance(costs, int):
+            costs = grid_of_costs(costs, least_cost(data, l1_ratio))
+        paths = fit_paths(data, data.weight[None], costs, settings, owner, column_names(X))
+        warn_of_ends(paths, settings, owner)
+        coef, intercept = (v[0].astype(data.X.dtype) for v in (paths.coef, paths.intercept))
+        if data.n_scores == 1:
+            coef, intercept = coef[:, 0], intercept[:, 0]
+        n_nonzero = np.count_nonzero(paths.coef[0], axis=(1, 2)).astype(np.int64)
+        evidence = paths.objective[0], paths.gap[0]
+        return LogisticPath(costs, coef, intercept, *evidence, n_nonzero, paths.n_iter[0])
+
+    def _start(self, data, classes):
+        """Return the parameters to start from, None if not from an earlier fit."""
+        if not self.warm_start or not hasattr(self, "coef_"):
+            return None
+        shape = (data.n_scores, data.d)
+        if self.coef_.shape != shape or not np.array_equal(self.classes_, classes):
+            return None
+        return self._theta(data)
+
+    def _parameters(self, run, dtype):
+        """Return the attributes of the parameters of a run, in units of the data."""
+        return parameters_of(run.theta, run.columns, dtype) | {"_run_": run}
+
+    def _settings(self) -> Settings:
+        owner = type(self).__name__
+        C = as_real(self.C, "C", owner=owner, above=0, allow_inf=True)
+        Progress(self.verbose, self.callback, owner)
+        solver = as_choice(
+            self.solver, "solver", (*get_args(_Solver), *get_args(_Peer)), owner=owner
+        )
+        as_bool(self.warm_start, "warm_start", owner=owner)
+        l1_ratio = as_real(self.l1_ratio, "l1_ratio", owner=owner, at_least=0, at_most=1)
+        if l1_ratio > 0 and solver in ("lbfgs", "gradient"):
+            raise ValueError(
+                f"{owner}: solver={solver!r} takes l1_ratio=0 alone, not l1_ratio={l1_ratio:g}; "
+                "solver='auto' and 'newton' take any."
+            )
+        return Settings(
+            C=C,
+            l1_ratio=l1_ratio if C < math.inf else 0.0,
+            fit_intercept=as_bool(self.fit_intercept, "fit_intercept", owner=owner),
+            solver="auto" if solver in get_args(_Peer) else solver,
+            tol=as_real(self.tol, "tol", owner=owner, above=0),
+            max_iter=as_integer(self.max_iter, "max_iter", owner=owner, at_least=0),
+            verbose=self.verbose,
+        )
 
     def inference(
         self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None
@@ -715,27 +735,6 @@ class LogisticRegression(RowSums, Classifier, Model):
         theta = self._theta(data)
         require_optimum(self, Objective(data, 0.0), theta)
         return logistic_inference(self, data, theta)
-
-    def _rows_of_fit(self, X, y, sample_weight, offset, settings, method):
-        """Return the checked rows of a later call, of the same weight as those of the fit."""
-        X = self._check_X(X, reset=False)
-        n, n_scores = X.shape[0], self.coef_.shape[0]
-        codes = self._known_codes(y, n)
-        offset = self._checked_offset(offset, n, n_scores)
-        _, _, weight, rows = self._weighted_labels(y, sample_weight, n)
-        weight = weight * as_class_weights(self.class_weight, self.classes_, codes, weight)[codes]
-        rows = np.flatnonzero(weight)
-        if len(rows) < n:
-            X, weight, codes = X[rows], weight[rows], codes[rows]
-            offset = None if offset is None else offset[rows]
-        data = LogisticRows(X, codes, weight, offset, n_scores, settings.fit_intercept)
-        total = self._solution_.weight
-        if total is not None and not np.isclose(data.total, total, rtol=1e-9, atol=0):
-            raise ValueError(
-                f"{type(self).__name__}: {method} needs the samples of the fit, with the same "
-                f"sample_weight: their weight is {total:g}, not {data.total:g}."
-            )
-        return data
 
     # ---- a fit by sums over rows
 
@@ -910,3 +909,25 @@ class LogisticRegression(RowSums, Classifier, Model):
 def _n_scores(classes):
     """Return the number of scores: 1 for two classes."""
     return 1 if len(classes) == 2 else len(classes)
+
+
+def parameters_of(theta: np.ndarray, columns: Columns, dtype: Any) -> dict[str, np.ndarray]:
+    """Return coefficients and intercepts in units of the data."""
+    with np.errstate(over="ignore", under="ignore"):
+        coef = theta[:, :-1] * columns.scale
+        intercept = theta[:, -1] - coef @ columns.shift
+        return {"coef_": coef.astype(dtype), "intercept_": intercept.astype(dtype)}
+
+
+def evidence_attributes(solution: Solution, objective: Objective, factor: float) -> dict[str, Any]:
+    """Return the attributes that show how a fit ended; P is `factor` times the objective."""
+    return {
+        "n_iter_": np.array([solution.n_iter], np.int32),
+        "n_passes_": objective.n_passes,
+        "converged_": solution.converged,
+        "objective_": factor * solution.value,
+        "objective_trace_": factor * np.array(solution.trace),
+        "gradient_norm_": solution.gradient_norm,
+        "newton_decrement_": math.sqrt(factor) * solution.decrement,
+        "duality_gap_": solution.duality_gap,
+    }
