@@ -59,7 +59,7 @@ from mlcore.naive_bayes import (
 )
 from mlcore.online import WidrowHoff
 from mlcore.pac import ConjunctionLearner, RectangleLearner
-from mlcore.svm import SVC, SVCCV, SVR, NuSVC, NuSVR, OneClassSVM
+from mlcore.svm import SVC, SVCCV, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
 
 N_SAMPLES, N_FEATURES = 60, 4
 
@@ -335,6 +335,27 @@ MODELS = {
     "NuSVR": Entry(NuSVR, numbers),
     "OneClassSVM": Entry(lambda: OneClassSVM(nu=0.2), nothing),
     "SVCCV": Entry(searched, two_labels),
+    "LinearSVC": Entry(
+        LinearSVC,
+        labels,
+        kernel=False,
+        endless={"tol": 1e-300, "max_iter": 10**9, "loss": "hinge"},
+        endless_shape=(12_000, 3_000),
+    ),
+    "LinearSVC-hinge": Entry(
+        lambda: LinearSVC(loss="hinge"),
+        two_labels,
+        kernel=False,
+        endless={"tol": 1e-300, "max_iter": 10**9},
+        endless_shape=(12_000, 3_000),
+    ),
+    "LinearSVR": Entry(
+        LinearSVR,
+        numbers,
+        kernel=False,
+        endless={"tol": 1e-300, "max_iter": 10**9},
+        endless_shape=(12_000, 3_000),
+    ),
     **{f"GaussianMixture-{t}": mixture(t) for t in ("full", "tied", "diag", "spherical")},
     "PLSA": Entry(aspects, nothing, kernel=False, draw=counts, takes=(*ZERO_TOL, *MANY_COMPONENTS)),
     "MultinomialMixture": discrete(MultinomialMixture, counts),

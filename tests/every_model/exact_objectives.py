@@ -104,6 +104,47 @@ def polished_logistic(X, codes, coef, intercept, C, s, offset=None, steps=4):
     return best
 
 
+def linear_machine(X, y, w, b, C, s, eps, squared, of_classes):
+    """1/2 |w|² + C sum s l for the residuals of a linear function, targets ±1 or numbers."""
+    total = mp.mpf(0)
+    for row, t, weight in zip(exact(X), exact(y), exact(s), strict=True):
+        e = t - mp.fdot(row, w) - b
+        excess = max(e * t, mp.mpf(0)) if of_classes else max(abs(e) - mp.mpf(eps), mp.mpf(0))
+        total += weight * (excess**2 if squared else excess)
+    return mp.fdot(w, w) / 2 + mp.mpf(C) * total
+
+
+def squared_minimum(X, y, w, b, C, s, eps, of_classes, steps=8):
+    """The least objective of a squared loss that Newton steps in 50 digits reach from w and b."""
+    rows, y, s, C = [[*row, mp.mpf(1)] for row in exact(X)], exact(y), exact(s), mp.mpf(C)
+    theta, d = [*w, b], len(w)
+    best = linear_machine(X, y, w, b, C, s, eps, True, of_classes)
+    for _ in range(steps):
+        H, g = mp.matrix(d + 1, d + 1), mp.matrix([*theta[:d], mp.mpf(0)])
+        for j in range(d):
+            H[j, j] = mp.mpf(1)
+        for row, t, weight in zip(rows, y, s, strict=True):
+            e = t - mp.fdot(row, theta)
+            if of_classes:
+                excess = e if e * t > 0 else mp.mpf(0)
+            else:
+                excess = mp.sign(e) * max(abs(e) - mp.mpf(eps), mp.mpf(0))
+            if excess == 0:
+                continue
+            for i in range(d + 1):
+                g[i] -= 2 * C * weight * excess * row[i]
+                for j in range(d + 1):
+                    H[i, j] += 2 * C * weight * row[i] * row[j]
+        try:
+            step = mp.lu_solve(H, g)
+        except ZeroDivisionError:
+            break
+        theta = [t - v for t, v in zip(theta, step, strict=True)]
+        reached = linear_machine(X, y, theta[:d], theta[d], C, s, eps, True, of_classes)
+        best = min(best, reached)
+    return best
+
+
 def least_squares(X, y, coef, intercept, alpha, s):
     """sum s (y - Xw - b)² + alpha |w|²."""
     residuals = [

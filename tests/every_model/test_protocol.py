@@ -55,7 +55,7 @@ from mlcore.naive_bayes import (
     MultinomialNB,
 )
 from mlcore.pac import ConjunctionLearner, RectangleLearner
-from mlcore.svm import SVC, SVCCV, SVR, NuSVC, NuSVR, OneClassSVM
+from mlcore.svm import SVC, SVCCV, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
 
 CHECKED = [
     RiskClassifier(LinearDiscriminantAnalysis()),
@@ -70,6 +70,10 @@ CHECKED = [
     NuSVR(),
     OneClassSVM(),
     SVCCV(),
+    LinearSVC(),
+    LinearSVC(loss="hinge"),
+    LinearSVR(),
+    LinearSVR(loss="squared_epsilon_insensitive", fit_intercept=False),
     GaussianMixture(),
     GaussianMixture(2, covariance_type="tied", tol=1e-8, max_iter=1000),
     GaussianMixture(2, covariance_type="diag"),

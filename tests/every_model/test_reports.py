@@ -40,7 +40,7 @@ def test_the_trace_ends_at_the_objective(entry):
             relaxed = model.eigenvalues_.sum()
             assert_allclose(getattr(model, trace)[-1], relaxed, rtol=2.0**-51)
         else:
-            assert getattr(model, trace)[-1] == getattr(model, end)
+            assert_array_equal(getattr(model, trace)[-1], getattr(model, end))
         assert np.isfinite(getattr(model, trace)).all()
 
 

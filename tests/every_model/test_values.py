@@ -17,7 +17,7 @@ from mlcore.mixture import (
 )
 from mlcore.naive_bayes import Discretizer
 from mlcore.online import WidrowHoff
-from mlcore.svm import SVR, NuSVR, OneClassSVM
+from mlcore.svm import SVR, LinearSVR, NuSVR, OneClassSVM
 
 COUNTS = ("PLSA", "MultinomialMixture", "MultinomialNB", "BinomialMixture", "TfidfTransformer")
 # For each case, the models that refuse it, by the start of their names, and what they must say.
@@ -218,6 +218,7 @@ def test_too_few_rows(entry):
                 ElasticNet,
                 LinearRegression,
                 SVR,
+                LinearSVR,
                 NuSVR,
                 OneClassSVM,
                 PLSA,

@@ -17,7 +17,6 @@ from mlcore.estimator import progress
 from mlcore.estimator.model import Classifier, Model, warn
 from mlcore.estimator.progress import Progress
 from mlcore.linear_model.inference import Inference
-from mlcore.linear_model.linear_scores import as_dense, linear_scores
 from mlcore.linear_model.logistic.evidence import LARGEST_SYSTEM, LogisticVerification, evidence
 from mlcore.linear_model.logistic.logistic_inference import logistic_inference, require_optimum
 from mlcore.linear_model.logistic.logistic_pass import Columns, LogisticRows, LogisticSums
@@ -33,6 +32,7 @@ from mlcore.linear_model.logistic.objective import Objective
 from mlcore.linear_model.logistic.separation import require_overlap, separated
 from mlcore.linear_model.logistic.solution import Settings, Solution, scaled_objective, solve
 from mlcore.linear_model.logistic.steps.from_sums import Line, Run, next_step
+from mlcore.numerics.linear_scores import as_dense, linear_scores
 from mlcore.numerics.log_softmax import log_softmax
 from mlcore.row_sums import RowSums
 

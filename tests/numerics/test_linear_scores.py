@@ -7,7 +7,7 @@ from scipy import sparse as sp
 from threadpoolctl import threadpool_limits
 
 from mlcore.linear_model import LogisticRegression
-from mlcore.linear_model.linear_scores import linear_scores
+from mlcore.numerics.linear_scores import linear_scores
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -1,0 +1,60 @@
+"""Hot loops of mlcore.svm.linear.linear_rows: sparse copies of rows, and products of columns."""
+from cython cimport floating
+from libc.stdint cimport int32_t, int64_t
+
+ctypedef fused index:
+    int32_t
+    int64_t
+
+
+def gram(const double[::1] data, const index[::1] columns, const index[::1] ends,
+         const Py_ssize_t[::1] rows, const double[::1] weight, Py_ssize_t first, Py_ssize_t last,
+         double[:, ::1] M, /):
+    """Add ``weight z z'`` of the rows numbered first to last - 1 in `rows` to the lower half of M.
+
+    z is the row of d columns, which are sorted, and a 1; M is (d + 1, d + 1).
+    """
+    cdef Py_ssize_t k, i, a, b, d = M.shape[0] - 1
+    cdef double w, x
+    cdef double* row
+    with nogil:
+        for k in range(first, last):
+            i, w = rows[k], weight[k]
+            row = &M[d, 0]
+            for a in range(ends[i], ends[i + 1]):
+                row[columns[a]] += w * data[a]
+            row[d] += w
+            for a in range(ends[i], ends[i + 1]):
+                x = w * data[a]
+                row = &M[columns[a], 0]
+                for b in range(ends[i], a + 1):
+                    row[columns[b]] += x * data[b]
+
+
+def count(const floating[:, ::1] X, Py_ssize_t first, Py_ssize_t last, int64_t[::1] ends, /):
+    """Set ``ends[i + 1]`` to ``ends[i]`` plus the number of values that are not 0 in row i."""
+    cdef Py_ssize_t i, j
+    cdef int64_t filled
+    cdef const floating* x
+    with nogil:
+        for i in range(first, last):
+            x, filled = &X[i, 0], 0
+            for j in range(X.shape[1]):
+                filled += x[j] != 0
+            ends[i + 1] = ends[i] + filled
+
+
+def compress(const floating[:, ::1] X, Py_ssize_t first, Py_ssize_t last,
+             const int64_t[::1] ends, double[::1] data, int32_t[::1] columns, /):
+    """Copy the values that are not 0, and their columns, of rows first to last - 1."""
+    cdef Py_ssize_t i, j
+    cdef int64_t at
+    cdef const floating* x
+    with nogil:
+        for i in range(first, last):
+            x, at = &X[i, 0], ends[i]
+            for j in range(X.shape[1]):
+                if x[j] != 0:
+                    data[at] = x[j]
+                    columns[at] = <int32_t> j
+                    at += 1

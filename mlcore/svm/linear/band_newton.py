@@ -1,0 +1,215 @@
+"""Semismooth Newton steps for losses whose slope moves with the residual in a band.
+
+Minimised is ``1/2 |w|² + sum_i M_i(e_i)`` over w and b, where M_i is the Moreau envelope of a plain
+loss about an offset, or a squared loss: see `mlcore._ext.svm.linear.band_newton`. The Hessian is
+``I + sum over the band of sigma z z'``, z a row and a 1. It is updated by the rows that enter or
+leave the band. A step goes to the minimum along its line, which makes the end finite.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from scipy import linalg
+from scipy import sparse as sp
+
+from mlcore._ext.svm.linear import band_newton as _ext
+from mlcore.numerics.conjugate_gradients import conjugate_gradients
+from mlcore.numerics.eigen.lapack import stoppable
+from mlcore.runtime.threads import single_threaded_blas
+from mlcore.svm.linear.linear_rows import LinearRows
+
+DIRECT = 1000  # features of which the Hessian is formed
+_REBUILD = 0.25  # share of the band's rows that change, beyond which it is formed anew
+_STEPS = 300  # of conjugate gradients
+_SHORT = 300  # unknowns of a system that is solved in some hundredths of a second
+
+
+class Band(NamedTuple):
+    """The envelopes of n losses: targets, offsets of beta, sigma and bounds, and eps."""
+
+    y: np.ndarray
+    offset: np.ndarray
+    sigma: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    eps: float
+
+
+class BandPoint(NamedTuple):
+    """Parameters, scores f = X theta + b, dual variables, rows in the band, value, gradient."""
+
+    theta: np.ndarray
+    b: float
+    f: np.ndarray
+    beta: np.ndarray
+    band: np.ndarray
+    value: float
+    gradient: np.ndarray
+    total: float
+
+    def rest(self) -> float:
+        """Return half the squared gradient: what ``w = X'beta`` lacks."""
+        return 0.5 * float(self.gradient @ self.gradient)
+
+
+class BandSystem:
+    """Solutions of systems with the Hessian, which is kept from step to step."""
+
+    def __init__(self, rows: LinearRows) -> None:
+        self.rows = rows
+        self._M: np.ndarray | None = None
+        self._weight = np.zeros(rows.n)
+
+    def solve(
+        self, weight: np.ndarray, gradient: np.ndarray, slope: float, fit_intercept: bool
+    ) -> tuple[np.ndarray, float]:
+        """Return the step in w and in b, for weights sigma of the rows in the band, 0 elsewhere."""
+        right = -np.append(gradient, slope if fit_intercept else 0.0)
+        fixed = not fit_intercept or not weight.any()
+        if self.rows.d <= DIRECT:
+            self._update(weight)
+            step = self._solved(right, fixed)
+        else:
+            step = self._by_conjugate_gradients(weight, right, fixed)
+        return step[:-1], float(step[-1])
+
+    def _update(self, weight):
+        """Bring the matrix up to date."""
+        change = weight - self._weight
+        changed = np.flatnonzero(change)
+        active = np.flatnonzero(weight)
+        if self._M is None or len(changed) > _REBUILD * len(active):
+            self._M = self.rows.gram(active, weight[active])
+        else:
+            for side in (changed[change[changed] > 0], changed[change[changed] < 0]):
+                if len(side):
+                    self._M += self.rows.gram(side, change[side])
+        self._weight = weight
+
+    def _solved(self, right, fixed):
+        H = self._M.copy()
+        d = len(H) - 1
+        H.flat[: d * (d + 2) : d + 2] += 1
+        if fixed:
+            H, right = H[:d, :d], right[:d]
+        scale = 1 / np.sqrt(np.maximum(H.diagonal(), np.finfo(float).tiny))
+        H = H * scale * scale[:, None]
+        ridge = 0.0
+        while True:
+            try:
+                factor = _factored(H, ridge)
+                break
+            except linalg.LinAlgError:
+                ridge = max(1e-15, 10 * ridge)
+                if ridge > 1:
+                    return np.append(right, 0.0) if fixed else right
+        step = scale * linalg.cho_solve(factor, scale * right, check_finite=False)
+        return np.append(step, 0.0) if fixed else step
+
+    def _by_conjugate_gradients(self, weight, right, fixed):
+        active = np.flatnonzero(weight)
+        rows, sigma = self.rows.chosen(active), weight[active]
+        free = 0.0 if fixed else 1.0
+
+        def times(v):
+            u = sigma * (rows.times(v[:-1]) + free * v[-1])
+            return np.append(v[:-1] + rows.transposed_times(u), free * u.sum() + (1 - free) * v[-1])
+
+        diagonal = np.append(1 + _weighted_squares(rows, sigma), sigma.sum() if free else 1.0)
+        first, x = None, np.zeros_like(right)
+        for count, now in enumerate(
+            conjugate_gradients(times, right, lambda r: r / diagonal, lambda a, b: float(a @ b))
+        ):
+            x = now.x
+            first = now.size if first is None else first
+            share = min(0.1, np.sqrt(np.sqrt(max(first, 0.0))))
+            if count >= _STEPS or now.size <= max(share, 1e-3) ** 2 * first:
+                break
+        return x
+
+
+def _factored(H, ridge):
+    if ridge:
+        H = H.copy()
+        H.flat[:: len(H) + 1] += ridge
+    if len(H) <= _SHORT:
+        return linalg.cho_factor(H, lower=True, check_finite=False)
+    return stoppable(lambda: linalg.cho_factor(H, lower=True, check_finite=False))
+
+
+def _weighted_squares(rows, sigma):
+    """Return the sums of sigma x_ij² over rows, (d,)."""
+    if rows.sparse:
+        X = rows.X
+        squares = sp.csr_array((X.data**2, X.indices, X.indptr), shape=X.shape)
+        return squares.T @ sigma
+    out = np.zeros(rows.d)
+    for start in range(0, rows.n, 1024):
+        block = rows.X[start : start + 1024].astype(np.float64)
+        out += sigma[start : start + 1024] @ block**2
+    return out
+
+
+def point_at(rows: LinearRows, band: Band, theta: np.ndarray, b: float, f: np.ndarray) -> BandPoint:
+    """Return the point with these scores."""
+    beta, inside = np.empty(len(f)), np.empty(len(f), np.int8)
+    value, total = _evaluated(band, f, beta, inside)
+    gradient = theta - rows.transposed_times(beta)
+    value += 0.5 * float(theta @ theta)
+    return BandPoint(theta, b, f, beta, inside, value, gradient, total)
+
+
+def _evaluated(band, f, beta, inside):
+    e = band.y - f
+    return _ext.evaluate(e, band.offset, band.sigma, band.lower, band.upper, band.eps, beta, inside)
+
+
+def _along(band, f, q, slope, curvature):
+    return _ext.minimise_along(
+        band.y - f, q, band.offset, band.sigma, band.lower, band.upper, band.eps, slope, curvature
+    )
+
+
+def with_best_intercept(band: Band, b: float, f: np.ndarray) -> tuple[float, np.ndarray]:
+    """Return the intercept that is best for scores f, in which b is, and the scores with it."""
+    beta, inside = np.empty(len(f)), np.empty(len(f), np.int8)
+    _, total = _evaluated(band, f, beta, inside)
+    if total == 0:
+        return b, f
+    direction = 1.0 if total > 0 else -1.0
+    t = _along(band, f, np.full(len(f), direction), 0.0, 0.0)
+    return b + direction * t, f + direction * t
+
+
+@single_threaded_blas()
+def first_point(
+    rows: LinearRows, band: Band, theta: np.ndarray, b: float, fit_intercept: bool
+) -> BandPoint:
+    """Return the point at theta, with the best intercept, from b on."""
+    f = rows.times(theta) + b
+    if fit_intercept:
+        b, f = with_best_intercept(band, b, f)
+    return point_at(rows, band, theta, b, f)
+
+
+def newton_points(
+    system: BandSystem, band: Band, point: BandPoint, fit_intercept: bool
+) -> Iterator[BandPoint]:
+    """Yield the points after steps from `point` on, until no step lowers the value."""
+    rows = system.rows
+    while True:
+        weight = band.sigma * point.band
+        with single_threaded_blas():
+            p, pb = system.solve(weight, point.gradient, -point.total, fit_intercept)
+            q = rows.times(p) + pb
+            slope, curvature = float(point.theta @ p), float(p @ p)
+            t = _along(band, point.f, q, slope, curvature)
+            theta, b, f = point.theta + t * p, point.b + t * pb, point.f + t * q
+            if fit_intercept:
+                b, f = with_best_intercept(band, b, f)
+            new = point_at(rows, band, theta, b, f)
+        if not new.value < point.value and not new.rest() < 0.5 * point.rest():
+            return
+        point = new
+        yield point

@@ -1,0 +1,98 @@
+"""Plain losses by coordinate descent in the dual, with an intercept that is free.
+
+One dual variable after the other is minimised over, in a random order, and ``w = X'beta`` is kept,
+so that a step reads a row (C. Hsieh and others, *A dual coordinate descent method for large-scale
+linear SVM*, International Conference on Machine Learning, 2008). That dual variables add up to 0 is
+left to the multiplier b of an augmented Lagrangian, moved after every sweep.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from mlcore._ext.svm.linear import dual_descent as _ext
+from mlcore.runtime.threads import pieces
+from mlcore.svm.linear.intercept import best_intercept
+from mlcore.svm.linear.linear_rows import LinearRows
+from mlcore.svm.linear.loss_problem import DualPoint, LossProblem, feasible
+
+_SEED = 0x9E3779B97F4A7C15  # of the orders, the same in every fit
+_LATE = 20  # steps for each row, after which there is a look in any case
+_IDLE = 10  # looks without a smaller gap, after which rounding is all that is left
+_LOOKS = 0.1, 0.5  # least and largest share of the violation at the last look at the gap
+
+
+def dual_descent_points(
+    rows: LinearRows,
+    problem: LossProblem,
+    start: DualPoint,
+    squares: np.ndarray,
+    fit_intercept: bool,
+    allowed: float,
+) -> Iterator[tuple[float, DualPoint]]:
+    """Yield the work done and the point, whenever the gap may have become `allowed`, or small.
+
+    A unit of work is a step in every row; `squares` (n,) are squared norms of rows. The points end
+    where no step is left.
+    """
+    lower, upper = problem.bounds(problem.cost)
+    beta = np.clip(start.beta, lower, upper)
+    w = rows.transposed_times(beta)
+    rho = float(squares.mean()) if fit_intercept else 0.0
+    bias = np.array([start.b if fit_intercept else 0.0])
+    state, every = np.array([_SEED], np.uint64), np.arange(rows.n, dtype=np.intp)
+    common = problem.y, lower, upper, problem.eps, squares, rho
+    active, held_by, look, steps, least_gap, idle = every.copy(), np.inf, np.inf, 0, np.inf, 0
+    late = 0
+    while True:
+        _ext.shuffle(active, state)
+        worst = 0.0
+        for first, last in pieces(len(active), max(1, 4 * _length(rows))):
+            found = _sweep(rows, active, first, last, common, held_by, beta, w, bias)
+            worst = max(worst, found)
+        if fit_intercept:  # the multiplier takes up rho times the sum
+            bias[0] += rho * float(beta.sum())
+        steps += len(active)
+        whole = len(active) == rows.n
+        active, held_by = active[active >= 0], worst if worst > 0 else np.inf
+        if worst <= look or steps >= late or (whole and worst == 0):
+            point = _point(rows, problem, beta, w, fit_intercept)
+            yield steps / rows.n, point
+            idle = 0 if point.gap < 0.9 * least_gap else idle + 1
+            least_gap, late = min(least_gap, point.gap), steps + _LATE * rows.n
+            if (whole and worst == 0) or idle >= _IDLE:
+                return
+            least, most = _LOOKS
+            look = worst * min(most, max(least, 2 * allowed / max(point.gap, 1e-300)))
+            active, held_by = every.copy(), held_by
+        elif worst == 0 or not len(active):
+            active, held_by = every.copy(), np.inf
+
+
+def _length(rows):
+    return rows.X.nnz / max(1, rows.n) if rows.sparse else rows.d
+
+
+def _sweep(rows, active, first, last, common, held_by, beta, w, bias):
+    y, lower, upper, eps, squares, rho = common
+    X = rows.X
+    rest = (
+        active, first, last, y, lower, upper, eps, squares, rho, held_by, beta, w, bias,
+    )  # fmt: skip
+    if rows.sparse:
+        return _ext.sweep_sparse(X.data, X.indices, X.indptr, *rest)
+    return _ext.sweep_dense(X, *rest)
+
+
+def _point(rows, problem, beta, w, fit_intercept):
+    f = rows.times(w)
+    b, near = 0.0, beta
+    rest = 0.0
+    if fit_intercept:
+        b = best_intercept(problem, f)
+        near, _ = feasible(beta)
+        off = rows.transposed_times(beta - near)
+        rest = 0.5 * float(off @ off)
+    e = problem.y - f - b
+    value = 0.5 * float(w @ w) + float(problem.losses(e).sum())
+    return DualPoint(w.copy(), b, near.copy(), value, problem.gap(e, near, rest))

@@ -1,0 +1,175 @@
+"""Evidence of the distance of a linear machine from its optimum, in float64.
+
+The gap is the sum of the brackets and the square of `mlcore.svm.linear.loss_problem`, none of which
+cancels, with what rounding may add to each.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from mlcore.svm.linear.intercept import best_intercept
+from mlcore.svm.linear.linear_rows import LinearRows
+from mlcore.svm.linear.loss_problem import LossProblem, feasible
+
+ULP = 2.0**-53
+_NEAR = 1e-9  # a bound, relative, at which a dual variable is on it
+
+
+class LinearEvidence(NamedTuple):
+    """The intercept, and objective and gap with it; dual variables (n,) that are feasible."""
+
+    intercept: float
+    objective: float
+    duality_gap: float
+    kkt_violation: float
+    beta: np.ndarray
+
+
+@np.errstate(all="ignore")
+def evidence(
+    rows: LinearRows,
+    problem: LossProblem,
+    coef: np.ndarray,
+    intercept: float | None,
+    beta: np.ndarray,
+    fit_intercept: bool,
+    squares: tuple[np.ndarray, np.ndarray],
+) -> LinearEvidence:
+    """Return the evidence of coefficients (d,) in the units of the data, and of an intercept.
+
+    `problem` is in these units. The best intercept takes the place of None. `beta` are dual
+    variables of the samples; those of a squared loss follow from residuals at the best intercept.
+    Rounding of float64 is in the gap. `squares` are squared norms of rows and of columns.
+    """
+    at = _Residuals.of(rows, problem, coef.astype(np.float64), intercept, fit_intercept, squares[0])
+    if problem.squared:
+        beta = 2 * problem.cost * problem.excess(at.best)
+    if fit_intercept:
+        beta, _ = feasible(beta)
+    g, rest = _rest(rows, at.coef, beta, squares[1])
+    losses = problem.losses(at.e)
+    if problem.squared:  # the brackets are squares of what the factor has changed
+        r = problem.excess(at.e)
+        brackets = problem.cost * (np.abs(r - _own(problem, beta)) + at.error) ** 2
+        outside = beta * (r - at.e) + problem.eps * np.abs(beta)
+        brackets = brackets + np.where(beta == 0, 0.0, outside)
+    else:
+        conjugate = problem.eps * np.abs(beta)
+        sizes = losses + conjugate + np.abs(beta * at.e)
+        brackets = losses + conjugate - beta * at.e + 4 * ULP * sizes
+        brackets = brackets + (problem.cost + np.abs(beta)) * at.error
+    gap = float(brackets.sum()) * (1 + _roundings(rows.n) * ULP) + 0.5 * float(rest @ rest)
+    if fit_intercept:
+        gap += _of_sum(rows, at.e, beta, rest, squares[0])
+    objective = 0.5 * float(at.coef @ at.coef) + float(losses.sum())
+    gap += 4 * ULP * objective
+    return _known(at.intercept, objective, gap, _violation(problem, at.e, beta, g), beta)
+
+
+@np.errstate(all="ignore")
+def hard_margin_evidence(
+    rows: LinearRows,
+    y: np.ndarray,
+    coef: np.ndarray,
+    intercept: float,
+    beta: np.ndarray,
+    squares: tuple[np.ndarray, np.ndarray],
+) -> LinearEvidence:
+    """Return the evidence of a hard margin: P is that of the function whose least margin is 1."""
+    problem = LossProblem(y, np.zeros(len(y)), 0.0, False, True)
+    at = _Residuals.of(rows, problem, coef.astype(np.float64), intercept, True, squares[0])
+    least = float((1 - y * at.e - at.error).min())
+    beta, _ = feasible(beta)
+    w = np.ldexp(rows.transposed_times(beta), rows.power)
+    _, rest = _rest(rows, w, beta, squares[1])
+    objective = 0.5 * float(at.coef @ at.coef) / min(1.0, max(least, 0.0)) ** 2
+    length = _length(w) + _length(rest)
+    total = float(np.abs(beta).sum())
+    gap = objective - total + 0.5 * length**2 + _roundings(rows.n) * ULP * total
+    gap += _of_sum(rows, at.e, beta, rest, squares[0]) + 4 * ULP * objective
+    g = at.coef - w
+    violation = max(1 - least, float(np.abs(g).max(initial=0)))
+    return _known(intercept, objective, gap, violation, beta)
+
+
+class _Residuals(NamedTuple):
+    """Residuals e with bounds of their errors, and those at the best intercept."""
+
+    coef: np.ndarray
+    intercept: float
+    e: np.ndarray
+    best: np.ndarray
+    error: np.ndarray
+
+    @classmethod
+    def of(cls, rows, problem, coef, intercept, fit_intercept, squares):
+        theta = np.ldexp(coef, rows.power)
+        f, origin = rows.times(theta), np.zeros(1) if rows.origin is None else coef * rows.origin
+        moved, best = math.fsum(origin), 0.0
+        if fit_intercept and (intercept is None or problem.squared):
+            best = best_intercept(problem, f)
+        if intercept is None:
+            intercept = best - moved
+        b = intercept + moved
+        size = _length(theta) * np.sqrt(squares)
+        longest = float(np.diff(rows.X.indptr).max(initial=0)) if rows.sparse else rows.d
+        far = 0.0 if rows.origin is None else abs(intercept) + float(np.abs(origin).sum())
+        near = np.abs(f) + abs(b) + np.abs(problem.y)
+        error = ULP * ((longest + 4) * size + 4 * near + 2 * far)
+        return cls(coef, intercept, problem.y - f - b, problem.y - f - best, error)
+
+
+def _length(v):
+    """Return the norm of a vector, of which squares may overflow."""
+    largest = float(np.abs(v).max(initial=0))
+    if not 0 < largest < math.inf:
+        return largest
+    return largest * float(np.linalg.norm(v / largest))
+
+
+def _own(problem, beta):
+    """Return the excess of residuals to which dual variables of a squared loss belong."""
+    return beta / np.where(problem.cost > 0, 2 * problem.cost, 1.0)
+
+
+def _roundings(n):
+    """Return a bound on the roundings of a sum over n rows, in eight parts and more."""
+    return 16 + n / 8
+
+
+def _rest(rows, coef, beta, squares):
+    """Return ``w - X'beta``, and a bound on the absolute values of what it is in truth."""
+    g = coef - np.ldexp(rows.transposed_times(beta), rows.power)
+    lengths = np.ldexp(np.sqrt(squares), rows.power)
+    error = _roundings(rows.n) * lengths * _length(beta) + 2 * np.abs(coef)
+    return g, np.abs(g) + ULP * error
+
+
+def _of_sum(rows, e, beta, rest, squares):
+    """Return a bound on the gap that the sum of dual variables, which is not quite 0, leaves."""
+    longest = float(np.ldexp(np.sqrt(squares.max(initial=0)), rows.power))
+    largest = float(np.abs(e).max(initial=0)) + _length(rest) * longest
+    return 4 * ULP * math.log2(len(beta) + 2) * float(np.abs(beta).sum()) * largest
+
+
+def _known(intercept, objective, gap, violation, beta):
+    """Return the evidence; the widest one if a value is NaN, beyond what float64 can measure."""
+    if math.isnan(gap) or math.isnan(objective) or objective == math.inf:
+        return LinearEvidence(intercept, math.inf, math.inf, math.inf, beta)
+    return LinearEvidence(intercept, objective, gap, violation, beta)
+
+
+def _violation(problem, e, beta, g):
+    """Return the largest violation of the conditions of optimality."""
+    worst = float(np.abs(g).max(initial=0))
+    if problem.squared:
+        off = np.abs(problem.excess(e) - _own(problem, beta))
+        return max(worst, float(off.max(initial=0)))
+    low, high = problem.bounds(problem.cost)
+    right = np.where(beta >= 0, problem.eps, -problem.eps) - e  # derivatives of the dual
+    left = np.where(beta > 0, problem.eps, -problem.eps) - e
+    up = np.where(beta < high - _NEAR * np.abs(high), -right, 0.0)
+    down = np.where(beta > low + _NEAR * np.abs(low), left, 0.0)
+    return max(worst, float(np.maximum(up, down).max(initial=0)))

@@ -1,0 +1,161 @@
+"""Samples of a linear machine as its solvers read them, and products with them."""
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse as sp
+
+from mlcore._ext.svm.linear import linear_rows as _ext
+from mlcore.checks.sparse import dense_if_full
+from mlcore.kernels.vector_kernels import Linear
+from mlcore.numerics.scatter import ROWS
+from mlcore.runtime.memory import require_memory
+from mlcore.runtime.threads import pieces, single_threaded_blas
+from mlcore.svm.smo.kernel_cache import far_origin, less
+
+_SPARSE = 0.4  # share of values that are not 0, below which dense rows are read as sparse ones
+_PLAIN = 40  # exponents of values that need no unit
+
+
+class LinearRows:
+    """Rows ``(x - origin) 2^-power``, (n, d): dense, or CSR with values in float64.
+
+    The origin is that of samples many deviations from 0, else None; an intercept takes it up. Dense
+    rows with few values that are not 0 are CSR here.
+    """
+
+    X: Any
+    n: Any
+    d: Any
+    origin: np.ndarray | None
+    power: int
+
+    def __init__(self, X: Any, origin: np.ndarray | None = None, power: int = 0) -> None:
+        self.X, self.origin, self.power = X, origin, power
+        self.n, self.d = X.shape
+        self.sparse = bool(sp.issparse(X))
+
+    @classmethod
+    def of(cls, X: Any, fit_intercept: bool) -> "LinearRows":
+        """Return the rows of checked samples."""
+        X = dense_if_full(X)
+        origin = far_origin(X, Linear()) if fit_intercept else None
+        if origin is not None:
+            require_memory(*X.shape, 8, what="a copy of the samples", instead="centre them before")
+            X = less(X, origin)
+        largest = max((float(np.abs(part).max(initial=0)) for part in _parts(X)), default=0.0)
+        power = int(np.frexp(largest)[1])
+        power = 0 if abs(power) <= _PLAIN else power
+        if power and sp.issparse(X):
+            X = _csr(np.ldexp(X.data, -power), X.indices, X.indptr, X.shape)
+        elif power:
+            X = np.ldexp(X, -power)
+        if sp.issparse(X):
+            X = _csr(X.data.astype(np.float64), X.indices, X.indptr, X.shape)
+        elif origin is None:
+            X = _compressed(X)
+        return cls(X, origin, power)
+
+    def chosen(self, rows: Any) -> "LinearRows":
+        """Return some of the rows."""
+        X = self.X[rows]
+        return LinearRows(X if self.sparse else np.ascontiguousarray(X), self.origin, self.power)
+
+    def times(self, theta: np.ndarray) -> np.ndarray:
+        """Return the products of rows with theta (d,), (n,) float64."""
+        if self.sparse:
+            return self.X @ theta
+        out = np.empty(self.n)
+        with single_threaded_blas():
+            for first, last in pieces(self.n, self.d):
+                for rows in _blocks(self.X, first, last):
+                    out[rows] = _double(self.X[rows]) @ theta
+        return out
+
+    def transposed_times(self, v: np.ndarray) -> np.ndarray:
+        """Return the sum of rows times v (n,), (d,) float64."""
+        if self.sparse:
+            return self.X.T @ v
+        out = np.zeros(self.d)
+        with single_threaded_blas():
+            for first, last in pieces(self.n, self.d):
+                for rows in _blocks(self.X, first, last):
+                    out += v[rows] @ _double(self.X[rows])
+        return out
+
+    def gram(self, rows: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """Return the sum of ``weight z z'`` over some rows, (d + 1, d + 1), z the row and a 1.
+
+        `weight` belongs to these rows. Dense rows need weights of one sign.
+        """
+        d = self.d
+        M = np.zeros((d + 1, d + 1))
+        if self.sparse:
+            per_row = max(1, self.X.nnz // max(1, self.n))
+            for first, last in pieces(len(rows), per_row * per_row):
+                _ext.gram(self.X.data, self.X.indices, self.X.indptr, rows, weight, first, last, M)
+            return np.tril(M) + np.tril(M, -1).T
+        sign = -1.0 if len(weight) and weight[0] < 0 else 1.0
+        roots = np.sqrt(np.abs(weight))
+        with single_threaded_blas():
+            for start in range(0, len(rows), ROWS):
+                at = slice(start, start + ROWS)
+                Z = np.empty((len(rows[at]), d + 1))
+                np.multiply(self.X[rows[at]], roots[at, None], out=Z[:, :d])
+                Z[:, d] = roots[at]
+                M += Z.T @ Z
+        return sign * M
+
+    def squares(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return squared norms of rows, (n,), and of columns, (d,)."""
+        if self.sparse:
+            squares = sp.csr_array((self.X.data**2, self.X.indices, self.X.indptr), self.X.shape)
+            return np.asarray(squares.sum(axis=1)).ravel(), np.asarray(squares.sum(axis=0)).ravel()
+        of_rows, of_columns = np.empty(self.n), np.zeros(self.d)
+        for rows in _blocks(self.X, 0, self.n):
+            block = _double(self.X[rows]) ** 2
+            of_rows[rows] = block.sum(axis=1)
+            of_columns += block.sum(axis=0)
+        return of_rows, of_columns
+
+
+def _parts(X):
+    """Yield the values in parts, of which temporary arrays are small."""
+    if sp.issparse(X):
+        yield X.data
+        return
+    for rows in _blocks(X, 0, len(X)):
+        yield X[rows]
+
+
+def _blocks(X, first, last):
+    """Yield slices of rows: all at once in float64, else blocks that are converted."""
+    size = last - first if X.dtype == np.float64 else ROWS
+    for start in range(first, last, max(1, size)):
+        yield slice(start, min(last, start + size))
+
+
+def _double(block):
+    return block.astype(np.float64, copy=False)
+
+
+def _csr(data, indices, indptr, shape):
+    return sp.csr_array((data, indices.astype(indptr.dtype, copy=False), indptr), shape=shape)
+
+
+def _compressed(X):
+    """Return dense rows as CSR if few of their values are not 0."""
+    n, d = X.shape
+    if np.mean(X[:ROWS] != 0) >= _SPARSE:
+        return X
+    ends = np.zeros(n + 1, np.int64)
+    for first, last in pieces(n, d):
+        _ext.count(X, first, last, ends)
+    if ends[-1] >= _SPARSE * n * d:
+        return X
+    require_memory(1, int(ends[-1]), 12, what="a sparse copy of the samples", instead="give CSR")
+    data, columns = np.empty(ends[-1]), np.empty(ends[-1], np.int32)
+    for first, last in pieces(n, 2 * d):
+        _ext.compress(X, first, last, ends, data, columns)
+    small = ends[-1] < 2**31
+    return _csr(data, columns, ends.astype(np.int32) if small else ends, X.shape)

@@ -1,0 +1,75 @@
+"""Primal and dual of one linear machine.
+
+With residuals ``e_i = y_i - w'x_i - b`` every machine minimises ``1/2 |w|² + sum_i c_i l(e_i)``:
+y is ±1 for classes, of which only the side that is violated counts, and l is the absolute value
+above eps, or its square. The dual variables beta (n,), between bounds of both signs, add up to 0,
+and w = X'beta at the optimum. For any w, b and beta
+
+    P(w, b) - D(beta) = sum_i [c_i l(e_i) + l*(beta_i) - beta_i e_i] + 1/2 |w - X'beta|²,
+
+where every bracket is at least 0 by the inequality of Fenchel and Young.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+
+class LossProblem(NamedTuple):
+    """Losses of n rows: targets y, ±1 if they are `of_classes`, costs c, eps, and if `squared`."""
+
+    y: np.ndarray
+    cost: np.ndarray
+    eps: float
+    squared: bool
+    of_classes: bool
+
+    def bounds(self, cost: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return lower and upper bounds of beta for these costs, infinite for squared losses."""
+        most = np.full(len(self.y), np.inf) if self.squared else cost
+        if not self.of_classes:
+            return -most, most
+        return np.where(self.y < 0, -most, 0.0), np.where(self.y > 0, most, 0.0)
+
+    def excess(self, e: np.ndarray) -> np.ndarray:
+        """Return what residuals have above eps, with their sign, on the sides that cost."""
+        if self.of_classes:
+            return np.where(e * self.y > 0, e, 0.0)
+        return np.sign(e) * np.maximum(np.abs(e) - self.eps, 0)
+
+    def losses(self, e: np.ndarray) -> np.ndarray:
+        """Return c times the loss of each residual."""
+        r = np.abs(self.excess(e))
+        return self.cost * (r**2 if self.squared else r)
+
+    def part(self, stride: int) -> "LossProblem":
+        """Return the problem of every `stride`-th row, which stands for that many."""
+        return self._replace(y=self.y[::stride], cost=stride * self.cost[::stride])
+
+    def gap(self, e: np.ndarray, beta: np.ndarray, rest: float) -> float:
+        """Return the gap of a plain loss, for dual variables that add up to 0.
+
+        `e` are residuals, and `rest` is half of ``|w - X'beta|²``.
+        """
+        brackets = self.losses(e) + self.eps * np.abs(beta) - beta * e
+        return float(brackets.sum()) + rest
+
+
+class DualPoint(NamedTuple):
+    """Parameters and dual variables, with the primal's value and the gap."""
+
+    theta: np.ndarray
+    b: float
+    beta: np.ndarray
+    value: float
+    gap: float
+
+
+def feasible(beta: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return beta with the heavier sign multiplied so that the sum is 0, and that factor."""
+    plus, minus = float(beta[beta > 0].sum()), -float(beta[beta < 0].sum())
+    if plus == minus:
+        return beta, 1.0
+    heavier = beta > 0 if plus > minus else beta < 0
+    t = min(plus, minus) / max(plus, minus)
+    return np.where(heavier, t * beta, beta), t

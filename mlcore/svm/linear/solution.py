@@ -1,0 +1,233 @@
+"""Minimum of a linear machine: the choice of the method, its start, and its end."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from scipy import linalg
+
+from mlcore.runtime.threads import single_threaded_blas
+from mlcore.svm.linear.augmented_lagrangian import augmented_lagrangian_points, start_of_part
+from mlcore.svm.linear.band_newton import (
+    DIRECT,
+    Band,
+    BandSystem,
+    first_point,
+    newton_points,
+)
+from mlcore.svm.linear.dual_descent import dual_descent_points
+from mlcore.svm.linear.linear_rows import LinearRows
+from mlcore.svm.linear.loss_problem import DualPoint, LossProblem
+
+_STRIDE = 8  # rows of which one is in the problem that gives a start
+_PART = 1024  # rows of such a problem at least
+_PER_FEATURE = 8  # of its rows
+_SMALL = 512  # rows up to which plain losses are solved by Newton's method
+_NARROW = 300  # features up to which they are, for 20 times as many rows
+_WORK = 400.0  # steps for each row, after which coordinate descent gives way to Newton's method
+_LARGEST = 1e14  # of sigma |x|², beyond which the penalty is below rounding
+_COARSE = 1e-3  # share of P that the gap of a start may be
+
+Report = Callable[[int, DualPoint], None]
+
+
+class Minimum(NamedTuple):
+    """The point of the least gap, and the number of iterations."""
+
+    point: DualPoint
+    n_iter: int
+
+
+class Limits(NamedTuple):
+    """Ends of a fit: the share of P that the gap may be, and the number of iterations."""
+
+    tol: float
+    max_iter: int
+
+
+def minimum(
+    rows: LinearRows,
+    problem: LossProblem,
+    fit_intercept: bool,
+    limits: Limits,
+    report: Report,
+    start: DualPoint | None = None,
+) -> Minimum:
+    """Return the minimum of a problem in the units of the rows, from `start` on."""
+    span = _Span.of(rows)
+    if span is not None:
+        origin = _zero(span.rows)
+        if start is not None:
+            origin = start._replace(theta=span.inside(start.theta))
+        found = minimum(
+            span.rows, problem, fit_intercept, limits,
+            lambda n_iter, point: report(n_iter, span.outside(point)), origin,
+        )  # fmt: skip
+        return found._replace(point=span.outside(found.point))
+    run = _Run(limits, problem.squared, report)
+    if problem.squared:
+        _by_newton(run, rows, problem, fit_intercept, start)
+        return run.best()
+    first = _zero(rows) if start is None else start
+    direct = rows.n <= _SMALL or (rows.d <= _NARROW and rows.n > 20 * rows.d)
+    if not direct or rows.d > DIRECT:
+        squares = rows.squares()[0]
+        done = 0.0
+        points = dual_descent_points(
+            rows, problem, first, squares, fit_intercept, limits.tol * float(problem.cost.sum())
+        )
+        for done, point in points:
+            if run.ends(int(np.ceil(done)), point):
+                return run.best()
+            if done >= _WORK and rows.d <= DIRECT:
+                break
+        first = run.best().point
+        run.before = int(np.ceil(done))
+    elif start is None:
+        first, sigma = _of_part(rows, problem, fit_intercept, limits)
+        _by_lagrangian(run, rows, problem, fit_intercept, first, sigma)
+        return run.best()
+    _by_lagrangian(run, rows, problem, fit_intercept, first, None)
+    return run.best()
+
+
+class _Run:
+    """The points of a fit, which ends at the gap or after the number of iterations asked for.
+
+    Parameters and dual variables of plain losses are each the best so far, of different points
+    perhaps; those of squared losses belong together.
+    """
+
+    def __init__(self, limits: Limits, squared: bool, report: Report) -> None:
+        self.limits, self.report, self._squared = limits, report, squared
+        self.before = 0
+        self._best: DualPoint | None = None
+        self._n_iter = 0
+
+    def ends(self, n_iter: int, point: DualPoint) -> bool:
+        """Take a point; return True if the fit ends with it."""
+        self._n_iter = self.before + n_iter
+        best = self._best
+        if best is None:
+            best = point
+        elif self._squared:
+            best = best if best.gap <= point.gap else point
+        else:
+            lower = point if point.value < best.value else best
+            higher = point if point.value - point.gap > best.value - best.gap else best
+            gap = lower.value - (higher.value - higher.gap)
+            gap = min(gap, point.gap) if lower is point is higher else gap
+            best = DualPoint(lower.theta, lower.b, higher.beta, lower.value, gap)
+        self._best = best
+        self.report(self._n_iter, best)
+        return best.gap <= self.limits.tol * best.value or self._n_iter >= self.limits.max_iter
+
+    def best(self) -> Minimum:
+        """Return the best point."""
+        return Minimum(self._best, self._n_iter)
+
+
+def _zero(rows):
+    return DualPoint(np.zeros(rows.d), 0.0, np.zeros(rows.n), np.inf, np.inf)
+
+
+def _has_part(rows):
+    return rows.n >= _STRIDE * max(_PART, _PER_FEATURE * rows.d)
+
+
+def _part(rows, problem):
+    every = np.arange(0, rows.n, _STRIDE)
+    return rows.chosen(every), problem.part(_STRIDE)
+
+
+def squared_band(rows: LinearRows, problem: LossProblem) -> Band:
+    """Return the envelopes that squared losses are."""
+    lower, upper = problem.bounds(problem.cost)
+    sigma = 2 * problem.cost
+    return Band(problem.y, np.zeros(rows.n), sigma, lower, upper, problem.eps)
+
+
+def _by_newton(run, rows, problem, fit_intercept, start):
+    """Take Newton steps for a squared loss."""
+    if start is None:
+        start = _zero(rows)
+        if _has_part(rows):
+            part, few = _part(rows, problem)
+            limits = Limits(max(_COARSE, run.limits.tol), run.limits.max_iter)
+            start = minimum(part, few, fit_intercept, limits, _silent).point
+    band = squared_band(rows, problem)
+    point = first_point(rows, band, start.theta, start.b, fit_intercept)
+    if run.ends(0, _squared_point(point)):
+        return
+    points = newton_points(BandSystem(rows), band, point, fit_intercept)
+    for count, new in enumerate(points, start=1):
+        if run.ends(count, _squared_point(new)):
+            return
+
+
+def _squared_point(point):
+    return DualPoint(point.theta, point.b, point.beta, point.value, point.rest())
+
+
+def _silent(n_iter, point):
+    """Report nothing: the problem is that of a part of the rows."""
+
+
+def _of_part(rows, problem, fit_intercept, limits):
+    """Return a start from a part of the rows, with its sigma; zeros and None without a part."""
+    if not _has_part(rows):
+        return _zero(rows), None
+    part, few = _part(rows, problem)
+    run = _Run(Limits(max(_COARSE, limits.tol), limits.max_iter), False, _silent)
+    first, sigma = _of_part(part, few, fit_intercept, limits)
+    sigma = _by_lagrangian(run, part, few, fit_intercept, first, sigma)
+    return start_of_part(rows, problem, run.best().point, sigma), sigma
+
+
+def _by_lagrangian(run, rows, problem, fit_intercept, start, sigma):
+    """Take the steps of the augmented Lagrangian; return the last sigma, of one row."""
+    last = sigma
+    points = augmented_lagrangian_points(rows, problem, start, fit_intercept, sigma, run.limits.tol)
+    for count, (now, point) in enumerate(points):
+        last = now
+        if run.ends(count, point):
+            break
+    return last
+
+
+class _Span:
+    """Rows in orthonormal coordinates of their span, and the way back: with ``X X' = U L U'``
+    coefficients u are ``theta = X' U L^-1/2 u``, of the same norm.
+    """
+
+    def __init__(self, rows: LinearRows, of: LinearRows, factors: np.ndarray) -> None:
+        self.rows, self._of, self._factors = rows, of, factors
+
+    @classmethod
+    def of(cls, rows: LinearRows) -> "_Span | None":
+        """Return the span of few rows of more features; None for others."""
+        if not rows.n < rows.d or rows.n > DIRECT:
+            return None
+        with single_threaded_blas():
+            X = rows.X
+            K = (X @ X.T).toarray() if rows.sparse else _gram(X)
+            values, vectors = linalg.eigh(K)
+            kept = values > len(values) * 1e-15 * max(values.max(initial=0), 1e-300)
+            if not kept.any():
+                return None
+            roots = np.sqrt(values[kept])
+            coordinates = np.ascontiguousarray(vectors[:, kept] * roots)
+        return cls(LinearRows(coordinates), rows, vectors[:, kept] / roots)
+
+    def outside(self, point: DualPoint) -> DualPoint:
+        """Return a point of the coordinates as one of the rows."""
+        return point._replace(theta=self._of.transposed_times(self._factors @ point.theta))
+
+    def inside(self, theta: np.ndarray) -> np.ndarray:
+        """Return the coordinates of coefficients."""
+        return self._factors.T @ self._of.times(theta)
+
+
+def _gram(X):
+    X = X.astype(np.float64, copy=False)
+    return X @ X.T

@@ -1,0 +1,94 @@
+"""Envelopes by their definition, the minimum along a line, systems by other ways."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse as sp
+from scipy.optimize import minimize_scalar
+
+from mlcore.svm.linear import band_newton
+from mlcore.svm.linear.band_newton import Band, BandSystem, first_point, newton_points, point_at
+from mlcore.svm.linear.linear_rows import LinearRows
+
+
+def band_of(n, seed=0, eps=0.2, squared=False):
+    rng = np.random.default_rng(seed)
+    upper = np.full(n, np.inf) if squared else rng.uniform(0.5, 2, n)
+    offset = np.zeros(n) if squared else rng.uniform(-0.4, 0.4, n)
+    return Band(rng.normal(size=n), offset, rng.uniform(0.5, 3, n), -upper, upper, eps)
+
+
+def envelope(band, e):
+    """The maximum of ``beta e - eps |beta| - (beta - offset)² / (2 sigma)``, by a grid."""
+    beta = np.linspace(np.maximum(band.lower, -9), np.minimum(band.upper, 9), 200_001)
+    values = beta * e - band.eps * np.abs(beta) - (beta - band.offset) ** 2 / (2 * band.sigma)
+    at = values.argmax(axis=0)
+    return values.max(axis=0), np.take_along_axis(beta, at[None], axis=0)[0]
+
+
+@pytest.mark.parametrize("squared", [False, True])
+def test_dual_variables_maximise_the_envelope(squared):
+    band, e = band_of(7, squared=squared), np.random.default_rng(1).normal(size=7)
+    beta, inside = np.empty(7), np.empty(7, np.int8)
+    value, total = band_newton._ext.evaluate(
+        e, band.offset, band.sigma, band.lower, band.upper, band.eps, beta, inside
+    )
+    expected, at = envelope(band, e)
+    assert_allclose(value, expected.sum(), rtol=1e-8)
+    assert_allclose(beta, at, rtol=0, atol=2e-4)
+    assert_allclose(total, beta.sum(), rtol=1e-14)
+    free = (beta != 0) & (beta > band.lower) & (beta < band.upper)
+    assert_array_equal(inside.astype(bool), free)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_minimum_along_a_line_is_exact(seed):
+    n = 40
+    band, rng = band_of(n, seed), np.random.default_rng([seed, 1])
+    X = rng.normal(size=(n, 3))
+    rows, theta = LinearRows(X), rng.normal(size=3)
+    point = first_point(rows, band, theta, 0.3, False)
+    p = -point.gradient
+    t = band_newton._along(band, point.f, X @ p, float(theta @ p), float(p @ p))
+
+    def value(t):
+        return point_at(rows, band, theta + t * p, 0.3, point.f + t * (X @ p)).value
+
+    best = minimize_scalar(value, bounds=(0, 10), method="bounded", options={"xatol": 1e-10})
+    assert_allclose(t, best.x, rtol=1e-5)
+    assert value(t) <= best.fun + 1e-12 * abs(best.fun)
+    assert band_newton._along(band, point.f, -(X @ p), -float(theta @ p), float(p @ p)) == 0
+
+
+@pytest.mark.parametrize("form", [np.asarray, np.float32, sp.csr_array])
+def test_the_hessian_is_updated_and_solved(form, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = form(np.where(rng.random((300, 12)) < 0.5, rng.normal(size=(300, 12)), 0))
+    rows = LinearRows.of(X, True)
+    Z = np.c_[X.toarray() if sp.issparse(X) else X.astype(float), np.ones(300)]
+    system, weight = BandSystem(rows), rng.uniform(0, 2, 300) * (rng.random(300) < 0.6)
+    g, slope = rng.normal(size=12), 0.7
+    for changed in range(0, 60, 12):
+        weight = weight.copy()
+        weight[changed : changed + 4] = np.where(weight[changed : changed + 4] > 0, 0, 1.5)
+        H = (Z.T * weight) @ Z + np.diag(np.r_[np.ones(12), 0])
+        expected = np.linalg.solve(H, -np.r_[g, slope])
+        assert_allclose(np.r_[system.solve(weight, g, slope, True)], expected, rtol=1e-10)
+    fixed = np.linalg.solve(H[:12, :12], -g)
+    assert_allclose(system.solve(weight, g, slope, False)[0], fixed, rtol=1e-10)
+    monkeypatch.setattr(band_newton, "DIRECT", 1)
+    monkeypatch.setattr(band_newton, "_STEPS", 50)
+    near = np.r_[BandSystem(rows).solve(weight, 1e-12 * g, 1e-12 * slope, True)]
+    assert_allclose(near, 1e-12 * expected, rtol=0, atol=0.05e-12 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("direct", [1000, 1])
+def test_newton_steps_end_at_a_zero_of_the_gradient(direct, monkeypatch):
+    monkeypatch.setattr(band_newton, "DIRECT", direct)
+    rng = np.random.default_rng(0)
+    rows, band = LinearRows(rng.normal(size=(200, 5))), band_of(200, squared=True)
+    start = first_point(rows, band, np.zeros(5), 0.0, True)
+    points = list(newton_points(BandSystem(rows), band, start, True))
+    values = [point.value for point in points]
+    assert (np.diff(values) <= 1e-12 * abs(values[-1])).all()
+    assert points[-1].rest() < 1e-20 and abs(points[-1].total) < 1e-10
