@@ -112,7 +112,6 @@ BAD_PARAMETERS = {
     "n_bins": (0, 1, -1, 1.5, "9", None, True),
     "standardize": NOT_BOOL,
     "step": tuple(value for value in (*NOT_POSITIVE, INF) if value is not None),
-    "standardize": NOT_BOOL,
     "strategy": ("kmeans", None, 3),
     "unseen": ("drop", None, 3),
     "var_smoothing": (-1, *NOT_POSITIVE[2:], INF),
