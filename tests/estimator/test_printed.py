@@ -25,7 +25,7 @@ from mlcore.kernel_ridge import KernelRidge
 from mlcore.linear_model import ElasticNet, LinearRegression, LogisticRegression
 from mlcore.mixture import select_mixture
 from mlcore.online import Hedge, play
-from mlcore.svm import SVC
+from mlcore.svm import SVC, LinearSVC
 
 RNG = np.random.default_rng(0)
 X, W = RNG.normal(size=(200, 12)), RNG.normal(size=(200, 12))
@@ -48,6 +48,7 @@ RESULTS = {
     "JointTable": lambda: JointTable(np.ones((30, 30)), names=["h", "x"]),
     "LikelihoodRatio": lambda: LinearRegression().fit(X, Y).inference().likelihood_ratio,
     "LinearInference": lambda: LinearRegression().fit(X, Y).inference(),
+    "CostPath": lambda: LinearSVC().path(X, Y > 0, Cs=[0.1, 1.0]),
     "PenaltyPath": lambda: ElasticNet().path(X, Y),
     "LinearPath": lambda: LinearRegression().fit(X, Y).path(np.logspace(-3, 3, 40)),
     "LogisticPath": lambda: LogisticRegression().path(X, Y > 0),
