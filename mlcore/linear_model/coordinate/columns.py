@@ -12,6 +12,7 @@ from mlcore.linear_model.regression.least_squares import EPS
 from mlcore.linear_model.regression.rows import Rows
 from mlcore.numerics.scatter import in_range
 from mlcore.runtime.memory import require_memory
+from mlcore.runtime.scratch import scratch_array
 from mlcore.runtime.threads import effective_threads, pieces, single_threaded_blas
 
 _FAR = 100.0  # squared mean over the variance of a sparse column, beyond which it is made dense
@@ -72,7 +73,7 @@ class Columns(NamedTuple):
             outside = ~in_range(self.size**2, np.dtype(np.float64))
         columns = np.flatnonzero(outside)
         if sp.issparse(rows.X):
-            entries = np.bincount(rows.X.indices[rows.X.data != 0], minlength=len(outside))
+            entries = np.diff(self.indptr)
             outside &= entries > 0
             columns = columns[entries[columns] == rows.X.shape[0]]
         if len(columns):
@@ -94,7 +95,7 @@ def _dense_columns(rows, weight, fit_intercept):
     """Return the first fields of columns, their means, squares, and lengths."""
     (n, d), data_units = rows.X.shape, rows.data_units
     require_memory(d, n, 8, what="a copy of the columns", instead="use fewer features")
-    Z, center, squares = np.empty((d, n)), np.empty(d), np.empty(d)
+    Z, center, squares = scratch_array((d, n), np.dtype(np.float64)), np.empty(d), np.empty(d)
     power = data_units.power.astype(np.int64)
     root = np.sqrt(weight)
     with single_threaded_blas():
@@ -114,13 +115,14 @@ def _sparse_columns(rows, weight, fit_intercept):
     (n, d), data_units, total = rows.X.shape, rows.data_units, weight.sum()
     A = rows.X.tocsc()
     indptr, indices = A.indptr, A.indices
-    values = A.data.astype(np.float64)
+    values = A.data.astype(np.float64, copy=False)  # of a copy
     power, origin = data_units.power, np.ldexp(data_units.origin, -data_units.power)
     if power.any():
         values = np.ldexp(values, -np.repeat(power, np.diff(indptr)))
     entries = sp.csr_array((values, indices, indptr), shape=(d, n))
     mean = entries @ weight / total if fit_intercept else np.zeros(d)
-    values = values * np.sqrt(weight)[indices]
+    if rows.weight is not None:
+        values = values * np.sqrt(weight)[indices]
     reach = sp.csr_array((values**2, indices, indptr), shape=(d, n)) @ np.ones(n)
     squares, center = np.maximum(reach - total * mean**2, 0.0), mean - origin
     # Columns far from 0 have few zeros, and digits to lose: they are centred entry by entry.

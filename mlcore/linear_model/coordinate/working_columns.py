@@ -13,10 +13,11 @@ from mlcore.linear_model.regression.least_squares import EPS
 from mlcore.linear_model.regression.rows import Rows
 from mlcore.numerics.eigen.lapack import stoppable
 from mlcore.runtime.memory import require_memory
+from mlcore.runtime.scratch import scratch_array
 from mlcore.runtime.threads import OPERATIONS_PER_CALL, effective_threads, single_threaded_blas
 
-_ROOM = 128, 512  # members at first
-_LONG = 1500  # members whose factor takes some tenths of a second
+_ROOM = 128, 512  # members at first, at least and at most
+_LONG = 256  # members whose rounds may take longer than Ctrl-C may wait
 _MANY = 2000  # members, from which those that are 0 leave before more room is made
 _MEMBERS, _FACE, _WANTED, _LEFT = 1, 4, 7, 8  # places in `state` of _ext
 
@@ -33,7 +34,10 @@ class _Members:
         self.place = np.full(d, -1, np.intp)
         self.out = columns.out  # 1 for columns that the last proof has ruled out, 2 for constants
         self.state = np.zeros(10, np.int64)
-        self._make_room(min(d, max(_ROOM[0], min(2 * n, _ROOM[1]))), n if len(columns.dense) else 1)
+        if len(columns.dense):  # their room costs less than to make more
+            self._make_room(min(d, max(_ROOM[0], min(2 * n, _ROOM[1]))), n)
+        else:
+            self._make_room(min(d, _ROOM[0]), 1)
 
     def _make_room(self, width: int, n: int) -> None:
         require_memory(
@@ -41,8 +45,9 @@ class _Members:
             instead="use larger penalties",
         )  # fmt: skip
         self.of_members, self.members = np.zeros((10, width)), np.zeros((3, width), np.intp)
-        self.G, self.factor = np.zeros((width, width)), np.empty((width, width))
-        self.packed = np.empty((width, n))
+        self.G, self.factor, self.packed = (
+            scratch_array((width, columns), np.dtype(np.float64)) for columns in (width, width, n)
+        )
 
     def make_room(self) -> None:
         """Make room for as many members as are wanted; of very many only those not 0 stay."""
