@@ -16,16 +16,17 @@ from mlcore.svm.linear.band_newton import (
     BandSystem,
     first_point,
     newton_points,
+    plain_gap,
     point_at,
 )
 from mlcore.svm.linear.linear_rows import LinearRows
 from mlcore.svm.linear.loss_problem import DualPoint, LossProblem
 
-_FIRST = 10.0  # sigma, in units of the inverse mean of |x|²
+_FIRST = 1.0  # sigma, in units of the inverse mean of |x|²
 _GROWTH, _MOST = 4.0, 1e4  # of sigma
 _ENOUGH = 1e3  # of sigma, times the costs
 _IDLE = 6  # outer steps without a smaller gap, after which rounding is all that is left
-_INNER = 0.1  # of the gap, that the rest of an inner problem may be
+_INNER = 2.0  # of the gap, that the rest of an inner problem may be
 
 
 def augmented_lagrangian_points(
@@ -49,10 +50,10 @@ def augmented_lagrangian_points(
     while True:
         band = Band(problem.y, beta, np.full(rows.n, sigma), lower, upper, problem.eps)
         first = point = first_point(rows, band, theta, b, fit_intercept)
-        found = _dual_point(problem, point)
+        found = _dual_point(band, point)
         yield sigma, found
         for point in newton_points(system, band, first, fit_intercept):
-            found = _dual_point(problem, point)
+            found = _dual_point(band, point)
             yield sigma, found
             outer, allowed = found.gap - point.rest(), tol * found.value
             if point.rest() <= max(_INNER * outer, 1e-3 * allowed):
@@ -83,11 +84,10 @@ def start_of_part(
     band = Band(problem.y, middle, np.full(rows.n, sigma), lower, upper, problem.eps)
     f = rows.times(point.theta) + point.b
     found = point_at(rows, band, point.theta, point.b, f)
-    return _dual_point(problem, found)
+    return _dual_point(band, found)
 
 
-def _dual_point(problem, point: BandPoint):
-    e = problem.y - point.f
-    value = 0.5 * float(point.theta @ point.theta) + float(problem.losses(e).sum())
-    gap = problem.gap(e, point.beta, point.rest())
-    return DualPoint(point.theta, point.b, point.beta, value, gap)
+def _dual_point(band: Band, point: BandPoint):
+    losses, brackets = plain_gap(band, point)
+    value = 0.5 * float(point.theta @ point.theta) + losses
+    return DualPoint(point.theta, point.b, point.beta, value, brackets + point.rest())

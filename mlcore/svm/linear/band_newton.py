@@ -16,12 +16,13 @@ from scipy import sparse as sp
 from mlcore._ext.svm.linear import band_newton as _ext
 from mlcore.numerics.conjugate_gradients import conjugate_gradients
 from mlcore.numerics.eigen.lapack import stoppable
-from mlcore.runtime.threads import single_threaded_blas
 from mlcore.svm.linear.linear_rows import LinearRows
+from mlcore.svm.linear.loss_problem import LossProblem
 
 DIRECT = 1000  # features of which the Hessian is formed
 _REBUILD = 0.25  # share of the band's rows that change, beyond which it is formed anew
-_STEPS = 300  # of conjugate gradients
+_STEPS, _MOST_STEPS = 50, 400  # of conjugate gradients, the former where there is another way
+_PRODUCTS = 50  # whose time the matrix must take before conjugate gradients take its place
 _SHORT = 300  # unknowns of a system that is solved in some hundredths of a second
 
 
@@ -60,6 +61,7 @@ class BandSystem:
         self.rows = rows
         self._M: np.ndarray | None = None
         self._weight = np.zeros(rows.n)
+        self._iterates = True
 
     def solve(
         self, weight: np.ndarray, gradient: np.ndarray, slope: float, fit_intercept: bool
@@ -67,12 +69,22 @@ class BandSystem:
         """Return the step in w and in b, for weights sigma of the rows in the band, 0 elsewhere."""
         right = -np.append(gradient, slope if fit_intercept else 0.0)
         fixed = not fit_intercept or not weight.any()
-        if self.rows.d <= DIRECT:
+        step = None
+        if self.rows.d > DIRECT or self._is_slow(weight):
+            step = self._by_conjugate_gradients(weight, right, fixed)
+        if step is None:
             self._update(weight)
             step = self._solved(right, fixed)
-        else:
-            step = self._by_conjugate_gradients(weight, right, fixed)
         return step[:-1], float(step[-1])
+
+    def _is_slow(self, weight):
+        """Return True if conjugate gradients are likely to be much faster than the matrix."""
+        d, per_row = self.rows.d, self.rows.per_row
+        if self._iterates:
+            changed = np.count_nonzero(weight) if self._M is None else 0
+            product = 2 * np.count_nonzero(weight) * per_row
+            return changed * per_row**2 / 2 + d**3 / 24 > _PRODUCTS * product
+        return False
 
     def _update(self, weight):
         """Bring the matrix up to date."""
@@ -108,25 +120,35 @@ class BandSystem:
         return np.append(step, 0.0) if fixed else step
 
     def _by_conjugate_gradients(self, weight, right, fixed):
+        """Return a step that solves nearly; None where it takes too many products."""
         active = np.flatnonzero(weight)
-        rows, sigma = self.rows.chosen(active), weight[active]
-        free = 0.0 if fixed else 1.0
+        sigma, free = weight[active], 0.0 if fixed else 1.0
 
         def times(v):
-            u = sigma * (rows.times(v[:-1]) + free * v[-1])
-            return np.append(v[:-1] + rows.transposed_times(u), free * u.sum() + (1 - free) * v[-1])
+            u = self.rows.curved(active, sigma, v * free_of)
+            u[:-1] += v[:-1]
+            u[-1] = free * u[-1] + (1 - free) * v[-1]
+            return u
 
-        diagonal = np.append(1 + _weighted_squares(rows, sigma), sigma.sum() if free else 1.0)
-        first, x = None, np.zeros_like(right)
-        for count, now in enumerate(
-            conjugate_gradients(times, right, lambda r: r / diagonal, lambda a, b: float(a @ b))
-        ):
-            x = now.x
-            first = now.size if first is None else first
-            share = min(0.1, np.sqrt(np.sqrt(max(first, 0.0))))
-            if count >= _STEPS or now.size <= max(share, 1e-3) ** 2 * first:
+        free_of = np.ones(len(right))
+        free_of[-1] = free
+        squares = _weighted_squares(self.rows.chosen(active), sigma)
+        diagonal = np.append(1 + squares, sigma.sum() if free else 1.0)
+        iterates = conjugate_gradients(
+            times, right, lambda r: r / diagonal, lambda a, b: float(a @ b)
+        )
+        now = next(iterates)
+        first = now.size
+        left = max(1e-6, min(0.01, np.sqrt(max(first, 0.0)))) * first
+        for count, now in enumerate(iterates, start=1):
+            if now.size <= left:
                 break
-        return x
+            if count >= _STEPS and self.rows.d <= DIRECT:
+                self._iterates = False
+                return None
+            if count >= _MOST_STEPS:
+                break
+        return now.x
 
 
 def _factored(H, ridge):
@@ -151,6 +173,13 @@ def _weighted_squares(rows, sigma):
     return out
 
 
+def squared_band(problem: LossProblem) -> Band:
+    """Return the envelopes that squared losses are."""
+    lower, upper = problem.bounds(problem.cost)
+    zeros = np.zeros(len(problem.y))
+    return Band(problem.y, zeros, 2 * problem.cost, lower, upper, problem.eps)
+
+
 def point_at(rows: LinearRows, band: Band, theta: np.ndarray, b: float, f: np.ndarray) -> BandPoint:
     """Return the point with these scores."""
     beta, inside = np.empty(len(f)), np.empty(len(f), np.int8)
@@ -158,6 +187,11 @@ def point_at(rows: LinearRows, band: Band, theta: np.ndarray, b: float, f: np.nd
     gradient = theta - rows.transposed_times(beta)
     value += 0.5 * float(theta @ theta)
     return BandPoint(theta, b, f, beta, inside, value, gradient, total)
+
+
+def plain_gap(band: Band, point: BandPoint) -> tuple[float, float]:
+    """Return the plain losses that are the limit of envelopes, and their brackets with beta."""
+    return _ext.plain_gap(band.y - point.f, point.beta, band.lower, band.upper, band.eps)
 
 
 def _evaluated(band, f, beta, inside):
@@ -173,16 +207,10 @@ def _along(band, f, q, slope, curvature):
 
 def with_best_intercept(band: Band, b: float, f: np.ndarray) -> tuple[float, np.ndarray]:
     """Return the intercept that is best for scores f, in which b is, and the scores with it."""
-    beta, inside = np.empty(len(f)), np.empty(len(f), np.int8)
-    _, total = _evaluated(band, f, beta, inside)
-    if total == 0:
-        return b, f
-    direction = 1.0 if total > 0 else -1.0
-    t = _along(band, f, np.full(len(f), direction), 0.0, 0.0)
-    return b + direction * t, f + direction * t
+    t = _along(band, f, np.ones(len(f)), 0.0, 0.0)
+    return b + t, f + t
 
 
-@single_threaded_blas()
 def first_point(
     rows: LinearRows, band: Band, theta: np.ndarray, b: float, fit_intercept: bool
 ) -> BandPoint:
@@ -200,15 +228,14 @@ def newton_points(
     rows = system.rows
     while True:
         weight = band.sigma * point.band
-        with single_threaded_blas():
-            p, pb = system.solve(weight, point.gradient, -point.total, fit_intercept)
-            q = rows.times(p) + pb
-            slope, curvature = float(point.theta @ p), float(p @ p)
-            t = _along(band, point.f, q, slope, curvature)
-            theta, b, f = point.theta + t * p, point.b + t * pb, point.f + t * q
-            if fit_intercept:
-                b, f = with_best_intercept(band, b, f)
-            new = point_at(rows, band, theta, b, f)
+        p, pb = system.solve(weight, point.gradient, -point.total, fit_intercept)
+        q = rows.times(p) + pb
+        slope, curvature = float(point.theta @ p), float(p @ p)
+        t = _along(band, point.f, q, slope, curvature)
+        theta, b, f = point.theta + t * p, point.b + t * pb, point.f + t * q
+        if fit_intercept:
+            b, f = with_best_intercept(band, b, f)
+        new = point_at(rows, band, theta, b, f)
         if not new.value < point.value and not new.rest() < 0.5 * point.rest():
             return
         point = new

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mlcore.runtime.threads import single_threaded_blas
 from mlcore.svm.linear.intercept import best_intercept
 from mlcore.svm.linear.linear_rows import LinearRows
 from mlcore.svm.linear.loss_problem import LossProblem, feasible
@@ -28,6 +29,7 @@ class LinearEvidence(NamedTuple):
 
 
 @np.errstate(all="ignore")
+@single_threaded_blas()
 def evidence(
     rows: LinearRows,
     problem: LossProblem,
@@ -69,6 +71,7 @@ def evidence(
 
 
 @np.errstate(all="ignore")
+@single_threaded_blas()
 def hard_margin_evidence(
     rows: LinearRows,
     y: np.ndarray,

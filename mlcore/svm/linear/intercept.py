@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from mlcore.svm.linear.band_newton import squared_band, with_best_intercept
 from mlcore.svm.linear.loss_problem import LossProblem
 
 _FEW = 256  # kinks that are sorted
-_ROUNDS = 100
 
 
 @np.errstate(all="ignore")
@@ -13,7 +13,7 @@ def best_intercept(problem: LossProblem, f: np.ndarray) -> float:
     """Return the b that minimises ``sum_i c_i l(y_i - f_i - b)``; of an interval, its middle."""
     r = problem.y - f
     if problem.squared:
-        return _least_squares(problem, r)
+        return with_best_intercept(squared_band(problem), 0.0, f)[0]
     if problem.of_classes:  # the slope in b rises by c_i where b passes r_i
         return weighted_quantile(r, problem.cost, float(problem.cost[problem.y > 0].sum()))
     kinks = np.concatenate([r - problem.eps, r + problem.eps])
@@ -58,23 +58,3 @@ def weighted_quantile(values: np.ndarray, weights: np.ndarray, share: float) -> 
         if np.isfinite(after):
             return 0.5 * (float(values[at]) + float(after))
     return float(values[at])
-
-
-def _least_squares(problem, r):
-    """Return the zero of the slope, which is piecewise linear, by Newton's method in a bracket."""
-    low, high = float(r.min()) - problem.eps, float(r.max()) + problem.eps
-    b = 0.5 * (low + high)
-    for _ in range(_ROUNDS):
-        excess = problem.excess(r - b)
-        slope = -2 * float(problem.cost @ excess)
-        curvature = 2 * float(problem.cost[excess != 0].sum())
-        if slope == 0:
-            break
-        low, high = (b, high) if slope < 0 else (low, b)
-        new = b - slope / curvature if curvature > 0 else b
-        if not low < new < high:
-            new = 0.5 * (low + high)
-        if new == b or abs(new - b) <= 1e-17 * abs(b):
-            break
-        b = new
-    return b

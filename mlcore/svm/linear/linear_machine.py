@@ -13,6 +13,7 @@ from mlcore.checks.penalties import as_penalties
 from mlcore.estimator import progress
 from mlcore.estimator.model import Model, warn
 from mlcore.estimator.progress import Progress
+from mlcore.runtime.threads import single_threaded_blas
 from mlcore.svm.linear.cost_path import CostPath
 from mlcore.svm.linear.evidence import LinearEvidence, evidence, hard_margin_evidence
 from mlcore.svm.linear.linear_rows import LinearRows
@@ -416,7 +417,7 @@ class _Solver:
         inside = units.inside(problem, self._largest)
         few = self.rows.n <= _FEW
         limits = Limits(min(settings.tol, _EXACT) if few else settings.tol, settings.max_iter)
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), single_threaded_blas():
             found = minimum(self.rows, inside, settings.fit_intercept, limits, take, start)
         return self._line(problem, units, found.point, found.n_iter, values)
 

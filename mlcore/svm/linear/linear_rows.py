@@ -1,4 +1,7 @@
-"""Samples of a linear machine as its solvers read them, and products with them."""
+"""Samples of a linear machine as its solvers read them, and products with them.
+
+Callers see to it that BLAS has one thread.
+"""
 
 from typing import Any
 
@@ -10,7 +13,7 @@ from mlcore.checks.sparse import dense_if_full
 from mlcore.kernels.vector_kernels import Linear
 from mlcore.numerics.scatter import ROWS
 from mlcore.runtime.memory import require_memory
-from mlcore.runtime.threads import pieces, single_threaded_blas
+from mlcore.runtime.threads import pieces
 from mlcore.svm.smo.kernel_cache import far_origin, less
 
 _SPARSE = 0.4  # share of values that are not 0, below which dense rows are read as sparse ones
@@ -66,10 +69,9 @@ class LinearRows:
         if self.sparse:
             return self.X @ theta
         out = np.empty(self.n)
-        with single_threaded_blas():
-            for first, last in pieces(self.n, self.d):
-                for rows in _blocks(self.X, first, last):
-                    out[rows] = _double(self.X[rows]) @ theta
+        for first, last in pieces(self.n, self.d):
+            for rows in _blocks(self.X, first, last):
+                out[rows] = _double(self.X[rows]) @ theta
         return out
 
     def transposed_times(self, v: np.ndarray) -> np.ndarray:
@@ -77,10 +79,9 @@ class LinearRows:
         if self.sparse:
             return self.X.T @ v
         out = np.zeros(self.d)
-        with single_threaded_blas():
-            for first, last in pieces(self.n, self.d):
-                for rows in _blocks(self.X, first, last):
-                    out += v[rows] @ _double(self.X[rows])
+        for first, last in pieces(self.n, self.d):
+            for rows in _blocks(self.X, first, last):
+                out += v[rows] @ _double(self.X[rows])
         return out
 
     def gram(self, rows: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -91,26 +92,48 @@ class LinearRows:
         d = self.d
         M = np.zeros((d + 1, d + 1))
         if self.sparse:
-            per_row = max(1, self.X.nnz // max(1, self.n))
-            for first, last in pieces(len(rows), per_row * per_row):
+            for first, last in pieces(len(rows), self.per_row**2):
                 _ext.gram(self.X.data, self.X.indices, self.X.indptr, rows, weight, first, last, M)
             return np.tril(M) + np.tril(M, -1).T
         sign = -1.0 if len(weight) and weight[0] < 0 else 1.0
         roots = np.sqrt(np.abs(weight))
-        with single_threaded_blas():
-            for start in range(0, len(rows), ROWS):
-                at = slice(start, start + ROWS)
-                Z = np.empty((len(rows[at]), d + 1))
-                np.multiply(self.X[rows[at]], roots[at, None], out=Z[:, :d])
-                Z[:, d] = roots[at]
-                M += Z.T @ Z
+        for start in range(0, len(rows), ROWS):
+            at = slice(start, start + ROWS)
+            Z = np.empty((len(rows[at]), d + 1))
+            np.multiply(self.X[rows[at]], roots[at, None], out=Z[:, :d])
+            Z[:, d] = roots[at]
+            M += Z.T @ Z
         return sign * M
+
+    def curved(self, rows: np.ndarray, weight: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return the product of `gram` of these rows and weights with v (d + 1,)."""
+        out = np.zeros(self.d + 1)
+        if self.sparse:
+            for first, last in pieces(len(rows), 4 * self.per_row):
+                _ext.curved(
+                    self.X.data, self.X.indices, self.X.indptr, rows, weight, first, last, v, out
+                )
+            return out
+        for start in range(0, len(rows), ROWS):
+            at = slice(start, start + ROWS)
+            block = _double(self.X[rows[at]])
+            u = weight[at] * (block @ v[:-1] + v[-1])
+            out[:-1] += u @ block
+            out[-1] += u.sum()
+        return out
+
+    @property
+    def per_row(self) -> float:
+        """The number of values that are read of a row, on average."""
+        return max(1.0, self.X.nnz / max(1, self.n)) if self.sparse else float(self.d)
 
     def squares(self) -> tuple[np.ndarray, np.ndarray]:
         """Return squared norms of rows, (n,), and of columns, (d,)."""
         if self.sparse:
             squares = sp.csr_array((self.X.data**2, self.X.indices, self.X.indptr), self.X.shape)
-            return np.asarray(squares.sum(axis=1)).ravel(), np.asarray(squares.sum(axis=0)).ravel()
+            return squares @ np.ones(self.d), np.bincount(
+                self.X.indices, squares.data, minlength=self.d
+            )
         of_rows, of_columns = np.empty(self.n), np.zeros(self.d)
         for rows in _blocks(self.X, 0, self.n):
             block = _double(self.X[rows]) ** 2

@@ -6,14 +6,14 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
-from mlcore.runtime.threads import single_threaded_blas
+from mlcore.numerics.eigen.lapack import stoppable
 from mlcore.svm.linear.augmented_lagrangian import augmented_lagrangian_points, start_of_part
 from mlcore.svm.linear.band_newton import (
     DIRECT,
-    Band,
     BandSystem,
     first_point,
     newton_points,
+    squared_band,
 )
 from mlcore.svm.linear.dual_descent import dual_descent_points
 from mlcore.svm.linear.linear_rows import LinearRows
@@ -21,12 +21,13 @@ from mlcore.svm.linear.loss_problem import DualPoint, LossProblem
 
 _STRIDE = 8  # rows of which one is in the problem that gives a start
 _PART = 1024  # rows of such a problem at least
-_PER_FEATURE = 8  # of its rows
+_PER_FEATURE = {True: 1, False: 8}  # of its rows at least, of squared losses and plain ones
 _SMALL = 512  # rows up to which plain losses are solved by Newton's method
 _NARROW = 300  # features up to which they are, for 20 times as many rows
-_WORK = 400.0  # steps for each row, after which coordinate descent gives way to Newton's method
+_WORK = 1000.0  # steps for each row, after which coordinate descent gives way to Newton's method
 _LARGEST = 1e14  # of sigma |x|², beyond which the penalty is below rounding
-_COARSE = 1e-3  # share of P that the gap of a start may be
+_BACK = 16.0  # of which the last sigma of a part is so many times the first of all rows
+_COARSE = 1e-2  # share of P that the gap of a start may be
 
 Report = Callable[[int, DualPoint], None]
 
@@ -131,8 +132,8 @@ def _zero(rows):
     return DualPoint(np.zeros(rows.d), 0.0, np.zeros(rows.n), np.inf, np.inf)
 
 
-def _has_part(rows):
-    return rows.n >= _STRIDE * max(_PART, _PER_FEATURE * rows.d)
+def _has_part(rows, problem):
+    return rows.n >= _STRIDE * max(_PART, _PER_FEATURE[problem.squared] * rows.d)
 
 
 def _part(rows, problem):
@@ -140,22 +141,15 @@ def _part(rows, problem):
     return rows.chosen(every), problem.part(_STRIDE)
 
 
-def squared_band(rows: LinearRows, problem: LossProblem) -> Band:
-    """Return the envelopes that squared losses are."""
-    lower, upper = problem.bounds(problem.cost)
-    sigma = 2 * problem.cost
-    return Band(problem.y, np.zeros(rows.n), sigma, lower, upper, problem.eps)
-
-
 def _by_newton(run, rows, problem, fit_intercept, start):
     """Take Newton steps for a squared loss."""
     if start is None:
         start = _zero(rows)
-        if _has_part(rows):
+        if _has_part(rows, problem):
             part, few = _part(rows, problem)
             limits = Limits(max(_COARSE, run.limits.tol), run.limits.max_iter)
             start = minimum(part, few, fit_intercept, limits, _silent).point
-    band = squared_band(rows, problem)
+    band = squared_band(problem)
     point = first_point(rows, band, start.theta, start.b, fit_intercept)
     if run.ends(0, _squared_point(point)):
         return
@@ -175,13 +169,13 @@ def _silent(n_iter, point):
 
 def _of_part(rows, problem, fit_intercept, limits):
     """Return a start from a part of the rows, with its sigma; zeros and None without a part."""
-    if not _has_part(rows):
+    if not _has_part(rows, problem):
         return _zero(rows), None
     part, few = _part(rows, problem)
     run = _Run(Limits(max(_COARSE, limits.tol), limits.max_iter), False, _silent)
     first, sigma = _of_part(part, few, fit_intercept, limits)
     sigma = _by_lagrangian(run, part, few, fit_intercept, first, sigma)
-    return start_of_part(rows, problem, run.best().point, sigma), sigma
+    return start_of_part(rows, problem, run.best().point, sigma), sigma / _BACK
 
 
 def _by_lagrangian(run, rows, problem, fit_intercept, start, sigma):
@@ -208,15 +202,14 @@ class _Span:
         """Return the span of few rows of more features; None for others."""
         if not rows.n < rows.d or rows.n > DIRECT:
             return None
-        with single_threaded_blas():
-            X = rows.X
-            K = (X @ X.T).toarray() if rows.sparse else _gram(X)
-            values, vectors = linalg.eigh(K)
-            kept = values > len(values) * 1e-15 * max(values.max(initial=0), 1e-300)
-            if not kept.any():
-                return None
-            roots = np.sqrt(values[kept])
-            coordinates = np.ascontiguousarray(vectors[:, kept] * roots)
+        X = rows.X
+        K = (X @ X.T).toarray() if rows.sparse else _gram(X)
+        values, vectors = stoppable(lambda: linalg.eigh(K))
+        kept = values > len(values) * 1e-15 * max(values.max(initial=0), 1e-300)
+        if not kept.any():
+            return None
+        roots = np.sqrt(values[kept])
+        coordinates = np.ascontiguousarray(vectors[:, kept] * roots)
         return cls(LinearRows(coordinates), rows, vectors[:, kept] / roots)
 
     def outside(self, point: DualPoint) -> DualPoint:

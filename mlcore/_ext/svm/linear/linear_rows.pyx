@@ -31,6 +31,36 @@ def gram(const double[::1] data, const index[::1] columns, const index[::1] ends
                     row[columns[b]] += x * data[b]
 
 
+def curved(const double[::1] data, const index[::1] columns, const index[::1] ends,
+           const Py_ssize_t[::1] rows, const double[::1] weight, Py_ssize_t first, Py_ssize_t last,
+           const double[::1] v, double[::1] out, /):
+    """Add ``weight z (z.v)`` of the rows numbered first to last - 1 to `out`, z the row and a 1.
+
+    v and `out` are (d + 1,): a row is read once for its product and for what that adds.
+    """
+    cdef Py_ssize_t k, i, t, start, end, d = v.shape[0] - 1
+    cdef double z, z1, z2, z3
+    with nogil:
+        for k in range(first, last):
+            i = rows[k]
+            start, end = ends[i], ends[i + 1]
+            z, z1, z2, z3 = v[d], 0, 0, 0
+            t = start
+            while t + 4 <= end:
+                z += data[t] * v[columns[t]]
+                z1 += data[t + 1] * v[columns[t + 1]]
+                z2 += data[t + 2] * v[columns[t + 2]]
+                z3 += data[t + 3] * v[columns[t + 3]]
+                t += 4
+            while t < end:
+                z += data[t] * v[columns[t]]
+                t += 1
+            z = weight[k] * ((z + z1) + (z2 + z3))
+            for t in range(start, end):
+                out[columns[t]] += z * data[t]
+            out[d] += z
+
+
 def count(const floating[:, ::1] X, Py_ssize_t first, Py_ssize_t last, int64_t[::1] ends, /):
     """Set ``ends[i + 1]`` to ``ends[i]`` plus the number of values that are not 0 in row i."""
     cdef Py_ssize_t i, j
