@@ -12,6 +12,7 @@ from sklearn.svm import LinearSVC as Liblinear
 from mlcore.checks.errors import ConvergenceWarning
 from mlcore.datasets import load_iris
 from mlcore.svm import SVC, CostPath, LinearSVC, Optimality
+from mlcore.svm.linear import solution
 
 LOSSES = "hinge", "squared_hinge"
 
@@ -353,3 +354,32 @@ def test_parameters_of_scikit_learn_change_nothing():
     for dual, scaling, seed in ((True, 10.0, 3), (False, 0.1, np.random.RandomState(0))):
         other = LinearSVC(dual=dual, intercept_scaling=scaling, random_state=seed).fit(X, y)
         assert_array_equal(other.coef_, model.coef_)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("spread", [0.0, 2.0])
+def test_separable_wide_data_at_a_large_cost(spread, loss):
+    """Newton steps alone are short here: 1000 of them left a fifth of the objective."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 350)) * np.logspace(-spread, spread, 350)
+    y = rng.integers(0, 2, size=200)
+    model = LinearSVC(1e3, loss=loss).fit(X, y)
+    assert model.converged_ and model.verify(X, y).duality_gap <= 1e-4 * model.objective_
+    hard = SVC(kernel="linear", C=np.inf, tol=1e-7).fit(X, y)
+    assert model.objective_ <= hard.objective_ * (1 + 1e-4)
+
+
+def test_a_span_by_qr_and_by_products(monkeypatch):
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(30, 200)), rng.integers(0, 2, size=30)
+    expected = tight("squared_hinge").fit(X, y)
+    for most in (0.0, 1e12):
+        monkeypatch.setattr(solution, "_QR", most)
+        for form in (np.asarray, sp.csr_array):
+            for loss in LOSSES:
+                model = tight(loss).fit(form(X), y)
+                assert model.converged_
+                if loss == "squared_hinge":
+                    assert_allclose(model.coef_, expected.coef_, rtol=0, atol=1e-9)
+            path = tight("hinge").path(form(X), y, Cs=[0.1, 1.0])
+            assert (path.duality_gap <= 1e-9 * path.objective).all()

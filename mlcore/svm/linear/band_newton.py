@@ -19,7 +19,7 @@ from mlcore.numerics.eigen.lapack import stoppable
 from mlcore.svm.linear.linear_rows import LinearRows
 from mlcore.svm.linear.loss_problem import LossProblem
 
-DIRECT = 1000  # features of which the Hessian is formed
+DIRECT = 2000  # features of which the Hessian may be formed
 _REBUILD = 0.25  # share of the band's rows that change, beyond which it is formed anew
 _STEPS, _MOST_STEPS = 50, 400  # of conjugate gradients, the former where there is another way
 _PRODUCTS = 50  # whose time the matrix must take before conjugate gradients take its place

@@ -26,7 +26,7 @@ _FEW = 256  # samples whose problem is solved to rounding: it costs a few millis
 _EXACT = 1e-17
 _ROUNDED = 1e-14  # of the width of a tube that is to hold all targets
 _PLAIN = 40  # exponents of targets that need no unit
-_LARGEST = 1e14  # of the cost of a square times |x|², beyond which rounding hides the penalty
+_LARGEST = 1e24  # of the cost of a square times |x|², beyond which rounding hides the penalty
 _CONSTANT = 4 * 2.0**-52  # times the mean: deviation of a constant column, for each row
 
 

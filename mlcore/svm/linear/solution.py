@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
+from mlcore.numerics.conjugate_gradients import Product
 from mlcore.numerics.eigen.lapack import stoppable
 from mlcore.svm.linear.augmented_lagrangian import augmented_lagrangian_points, start_of_part
 from mlcore.svm.linear.band_newton import (
@@ -25,7 +26,12 @@ _PER_FEATURE = {True: 1, False: 8}  # of its rows at least, of squared losses an
 _SMALL = 512  # rows up to which plain losses are solved by Newton's method
 _NARROW = 300  # features up to which they are, for 20 times as many rows
 _WORK = 1000.0  # steps for each row, after which coordinate descent gives way to Newton's method
-_LARGEST = 1e14  # of sigma |x|², beyond which the penalty is below rounding
+_USUAL = 12  # Newton steps of a squared loss: most fits need half of them
+_COSTLIER = 16.0  # factor from cost to cost on the way from small ones
+_MANY_FEATURES = 4  # for each row, with which the span is much smaller
+_SPAN = 1000  # rows whose span is computed
+_QR = 2e9  # operations of a QR decomposition, some tenths of a second
+_LITTLE, _FAR = 150.0, 0.3  # steps for each row after which a gap over P is far too large
 _BACK = 16.0  # of which the last sigma of a part is so many times the first of all rows
 _COARSE = 1e-2  # share of P that the gap of a start may be
 
@@ -80,7 +86,8 @@ def minimum(
         for done, point in points:
             if run.ends(int(np.ceil(done)), point):
                 return run.best()
-            if done >= _WORK and rows.d <= DIRECT:
+            slow = done >= _LITTLE and point.gap > _FAR * point.value
+            if rows.d <= DIRECT and (slow or done >= min(_WORK, limits.max_iter / 2)):
                 break
         first = run.best().point
         run.before = int(np.ceil(done))
@@ -149,14 +156,37 @@ def _by_newton(run, rows, problem, fit_intercept, start):
             part, few = _part(rows, problem)
             limits = Limits(max(_COARSE, run.limits.tol), run.limits.max_iter)
             start = minimum(part, few, fit_intercept, limits, _silent).point
+    if _squared_steps(run, rows, problem, fit_intercept, start, _USUAL):
+        return
+    # Near the edges of the margins of separable classes steps become short: the way from small
+    # costs, along which few rows come and go, is shorter.
+    size = 2 * float(problem.cost.mean()) * float(rows.squares()[0].mean())
+    share = min(1.0, 1 / size) if size > 0 else 1.0
+    coarse, point = Limits(_COARSE, run.limits.max_iter), _zero(rows)
+    while share < 1:
+        milder = _Run(coarse, True, _silent)
+        less = problem._replace(cost=share * problem.cost)
+        _squared_steps(milder, rows, less, fit_intercept, point, _USUAL)
+        point = milder.best().point
+        run.before += milder.best().n_iter
+        share *= _COSTLIER
+    _squared_steps(run, rows, problem, fit_intercept, point, None)
+
+
+def _squared_steps(run, rows, problem, fit_intercept, start, most):
+    """Take Newton steps, up to `most`; return True if the fit ends, or no step helps."""
     band = squared_band(problem)
     point = first_point(rows, band, start.theta, start.b, fit_intercept)
     if run.ends(0, _squared_point(point)):
-        return
+        return True
     points = newton_points(BandSystem(rows), band, point, fit_intercept)
     for count, new in enumerate(points, start=1):
         if run.ends(count, _squared_point(new)):
-            return
+            return True
+        if count == most:
+            run.before += count
+            return False
+    return True
 
 
 def _squared_point(point):
@@ -190,37 +220,42 @@ def _by_lagrangian(run, rows, problem, fit_intercept, start, sigma):
 
 
 class _Span:
-    """Rows in orthonormal coordinates of their span, and the way back: with ``X X' = U L U'``
-    coefficients u are ``theta = X' U L^-1/2 u``, of the same norm.
+    """Rows in orthonormal coordinates of their span, and the way back, the columns of `basis`.
+
+    A QR decomposition of X' keeps the digits of features of all sizes. Of more data the eigenpairs
+    of ``X X' = U L U'`` make the basis ``X' U L^-1/2``, which is not formed.
     """
 
-    def __init__(self, rows: LinearRows, of: LinearRows, factors: np.ndarray) -> None:
-        self.rows, self._of, self._factors = rows, of, factors
+    def __init__(self, rows: LinearRows, times: Product, transposed_times: Product) -> None:
+        self.rows, self._times, self.inside = rows, times, transposed_times
 
     @classmethod
     def of(cls, rows: LinearRows) -> "_Span | None":
-        """Return the span of few rows of more features; None for others."""
-        if not rows.n < rows.d or rows.n > DIRECT:
+        """Return the span of few rows of many more features; None for others."""
+        n, d, X = rows.n, rows.d, rows.X
+        if n > _SPAN or not (n < d and (d > DIRECT or _MANY_FEATURES * n < d)):
             return None
-        X = rows.X
-        K = (X @ X.T).toarray() if rows.sparse else _gram(X)
+        if n * n * d <= _QR:
+            across = (X.toarray() if rows.sparse else X.astype(np.float64)).T
+            basis, R = stoppable(lambda: linalg.qr(across, mode="economic", check_finite=False))
+            own = LinearRows(np.ascontiguousarray(R.T))
+            return cls(own, lambda u: basis @ u, lambda theta: basis.T @ theta)
+        X = X if rows.sparse else X.astype(np.float64, copy=False)
+        K = X @ X.T
+        K = K.toarray() if rows.sparse else K
         values, vectors = stoppable(lambda: linalg.eigh(K))
         kept = values > len(values) * 1e-15 * max(values.max(initial=0), 1e-300)
         if not kept.any():
             return None
         roots = np.sqrt(values[kept])
-        coordinates = np.ascontiguousarray(vectors[:, kept] * roots)
-        return cls(LinearRows(coordinates), rows, vectors[:, kept] / roots)
+        factors = vectors[:, kept] / roots
+        own = LinearRows(np.ascontiguousarray(vectors[:, kept] * roots))
+        return cls(
+            own,
+            lambda u: rows.transposed_times(factors @ u),
+            lambda theta: factors.T @ rows.times(theta),
+        )
 
     def outside(self, point: DualPoint) -> DualPoint:
         """Return a point of the coordinates as one of the rows."""
-        return point._replace(theta=self._of.transposed_times(self._factors @ point.theta))
-
-    def inside(self, theta: np.ndarray) -> np.ndarray:
-        """Return the coordinates of coefficients."""
-        return self._factors.T @ self._of.times(theta)
-
-
-def _gram(X):
-    X = X.astype(np.float64, copy=False)
-    return X @ X.T
+        return point._replace(theta=self._times(point.theta))

@@ -76,9 +76,9 @@ cdef double zero_of(const double[::1] e, const double[::1] q, const double[::1] 
                     double eps, double slope, double curvature, Py_ssize_t stride,
                     double t) noexcept nogil:
     """Return the zero of the slope from t on, of every `stride`-th row."""
-    cdef Py_ssize_t i, count
+    cdef Py_ssize_t i, _count
     cdef double low = -INFINITY, high = INFINITY, new, s, h, first = 0, z, b
-    for count in range(ROUNDS):
+    for _count in range(ROUNDS):
         s = h = 0
         i = 0
         while i < e.shape[0]:
