@@ -201,6 +201,38 @@ def test_room_for_members_changes_nothing(layout, many, monkeypatch):
     assert_array_equal(small.n_nonzero, whole.n_nonzero)
 
 
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("ratio", [1.0, 0.6])
+def test_swept_columns_have_the_minimum_of_products(ratio, fit_intercept, monkeypatch):
+    A, y, weight = problem(5, 60, 300, zeros=0.8)
+    A[:, 7] += 1e3  # centred entry by entry
+    A[:, 8] = 0.1
+    how = ElasticNet(l1_ratio=ratio, fit_intercept=fit_intercept, tol=1e-9)
+    whole = how.path(sp.csr_array(A), y, weight, alphas=20, eps=0.05)
+    how.set_params(alpha=whole.alphas[15])
+    freedom = how.fit(sp.csr_array(A), y, weight).degrees_of_freedom_
+    monkeypatch.setattr(working_columns, "_ROOM", (20, 20))
+    monkeypatch.setattr(working_columns, "_SWEPT", 20)
+    swept = how.path(sp.csr_array(A), y, weight, alphas=20, eps=0.05)
+    assert_allclose(swept.objective, whole.objective, atol=1e-9 * np.average(y**2))
+    assert (swept.duality_gap <= 1e-9 * np.average(y**2)).all()
+    for k in (3, 10, 19):
+        w, b = swept.coef[k], swept.intercept[k]
+        value = objective(A, y, w, b, swept.alphas[k], ratio, weight)
+        assert_allclose(swept.objective[k], value, rtol=1e-12)
+    one = how.fit(sp.csr_array(A), y, weight)
+    assert_allclose(one.degrees_of_freedom_, freedom, rtol=1e-6)
+    value = one.objective_
+    both = how.fit(sp.csr_array(A), np.c_[y, y[::-1]], weight)
+    assert_allclose(both.objective_[0], value, atol=1e-9 * np.average(y**2))
+
+
+def test_the_rank_of_very_many_features_is_not_computed(monkeypatch):
+    A, y, _ = problem(5)
+    monkeypatch.setattr(working_columns, "_TRACED", 3)
+    assert np.isnan(Lasso(0.1).fit(A, y).degrees_of_freedom_)
+
+
 def test_a_call_that_ends_early_goes_on(monkeypatch):
     A, y, _ = problem(6, 30, 200)
     whole = Lasso().path(A, y, alphas=30)

@@ -105,6 +105,38 @@ cdef inline void residuals(const Columns* Z, const double* y, const double* w,
         add_multiple(<int> Z.n, shift, Z.root, r)
 
 
+cdef inline double sweep_columns(const Columns* Z, const Py_ssize_t* members, Py_ssize_t count,
+                                 const double* lasso, const double* ridge, const double* squares,
+                                 bint only_nonzero, double* w, double* r,
+                                 double* shift) noexcept nogil:
+    """Minimise P in each coordinate of sparse members once; return a part of its fall.
+
+    Residuals are r + shift root, which has no product with root.
+    """
+    cdef Py_ssize_t i, j
+    cdef int64_t at
+    cdef double curvature, target, new, fall = 0
+    for i in range(count):
+        j = members[i]
+        curvature = squares[j] + ridge[j]
+        if (only_nonzero and w[j] == 0) or not curvature > 0:
+            continue
+        target = times_sparse(Z, j, r, -shift[0] * Z.total) + squares[j] * w[j]
+        new = 0
+        if target > lasso[j]:
+            new = (target - lasso[j]) / curvature
+        elif target < -lasso[j]:
+            new = (target + lasso[j]) / curvature
+        if new == w[j]:
+            continue
+        for at in range(Z.indptr[j], Z.indptr[j + 1]):
+            r[Z.indices[at]] -= (new - w[j]) * Z.values[at]
+        shift[0] += (new - w[j]) * Z.mean[j]
+        fall += 0.5 * curvature * (new - w[j]) * (new - w[j])
+        w[j] = new
+    return fall
+
+
 cdef inline void add_products(const Columns* Z, const Py_ssize_t* members, Py_ssize_t before,
                               Py_ssize_t count, double* packed, double* work, double* G,
                               Py_ssize_t width) noexcept nogil:
@@ -133,3 +165,30 @@ cdef inline void add_products(const Columns* Z, const Py_ssize_t* members, Py_ss
     for a in range(before, count):
         for b in range(a):
             G[b * width + a] = G[a * width + b]
+
+
+cdef inline double nth_largest(double* x, Py_ssize_t count, Py_ssize_t nth) noexcept nogil:
+    """Return the nth largest of x (count,), nth from 1 on; x changes its order."""
+    cdef Py_ssize_t low = 0, high = count - 1, i, j
+    cdef double pivot, other
+    while low < high:
+        pivot = x[(low + high) // 2]
+        i, j = low, high
+        while i <= j:
+            while x[i] > pivot:
+                i += 1
+            while x[j] < pivot:
+                j -= 1
+            if i <= j:
+                other = x[i]
+                x[i] = x[j]
+                x[j] = other
+                i += 1
+                j -= 1
+        if nth - 1 <= j:
+            high = j
+        elif nth - 1 >= i:
+            low = i
+        else:
+            break
+    return x[nth - 1]

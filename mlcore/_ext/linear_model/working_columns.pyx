@@ -12,7 +12,7 @@ from libc.math cimport INFINITY, fabs, fmax, fmin, ldexp, sqrt
 from libc.stdint cimport int8_t, int32_t, int64_t
 
 from mlcore._ext.linear_model.columns cimport (
-    Columns, add_products, columns_of, correlate, residuals
+    Columns, add_products, columns_of, correlate, nth_largest, residuals, sweep_columns
 )
 from mlcore._ext.linear_model.face cimport Face, begin_face
 from mlcore._ext.linear_model.rounds cimport Certificate, Problem, certificate, minimise
@@ -20,6 +20,8 @@ from mlcore._ext.shared.blas cimport dot
 
 cdef enum:
     FIRST = 64    # columns that join at first, at most
+    SWEEPS = 10   # in a round, over coefficients that are not 0
+    PROOFS = 10   # of swept members, each after sweeps down to a smaller fall
     STALLS = 2    # proofs without a better gap, after which rounding is all that is left
     # Places in `state`.
     PENALTY = 0
@@ -31,10 +33,12 @@ cdef enum:
     MOST = 6      # columns that may join
     WANTED = 7    # members, if there is no room
     LEFT = 8      # operations until the caller looks for Ctrl-C
+    SWEPT = 10    # true if members have no products: their columns are swept
     PART = 9      # true if only some of the columns above the correlation joined
 
 cdef struct Work:
     Columns Z
+    bint swept
     Problem all
     Problem part
     Face face
@@ -46,6 +50,7 @@ cdef struct Work:
     double* ridge
     double* absolute
     double* square
+    double* squares      # (d,) of columns
     double* c            # (width,)
     double* w
     double* h
@@ -76,17 +81,18 @@ def advance(const double[:, ::1] dense, const int64_t[::1] indptr, const int32_t
 
     It ends early where ``state[WANTED]`` members need more room, and when ``state[LEFT]``
     operations are done. W (m, d) are coefficients, `figures` (m, 3) P, the gap, and rounds.
-    `of_columns` (10, d): lasso, ridge, size, w, h, and scratch; `of_members` (10, width): c, w, g
-    and scratch; `of_rows` (3, n): y, r, and zeros; `figure` (4,): the last gap, the least, the
-    correlation for alpha = 1 above which columns join, and the squares of the members' problem.
+    `of_columns` (10, d): lasso, ridge, size, w, h, squares, and scratch; `of_members` (10, width):
+    c, w, g and scratch; `of_rows` (3, n): y, r, and zeros; `figure` (4,): the last gap, the least,
+    the correlation for alpha = 1 above which columns join, and the squares of the members' problem.
     """
     cdef Work a
-    cdef Py_ssize_t width = G.shape[0]
+    cdef Py_ssize_t width = of_members.shape[1]
     a.Z = columns_of(dense, indptr, indices, values, mean, root)
     a.shift = &shift[0] if shift.shape[0] else NULL
     a.place, a.out, a.members = &place[0], &out[0], &members[0, 0]
     a.lasso, a.ridge = &of_columns[0, 0], &of_columns[1, 0]
-    a.w, a.h, a.g = &of_columns[3, 0], &of_columns[4, 0], &of_columns[5, 0]
+    a.w, a.h, a.squares = &of_columns[3, 0], &of_columns[4, 0], &of_columns[5, 0]
+    a.g, a.swept = &of_columns[9, 0], state[SWEPT]
     a.absolute, a.square = &of_columns[6, 0], &of_columns[7, 0]
     a.scratch = &of_columns[8, 0]
     a.c, a.w_part, a.g_part = &of_members[0, 0], &of_members[1, 0], &of_members[2, 0]
@@ -142,7 +148,7 @@ cdef void begin_penalty(Work* a, const double[::1] alphas, int64_t* state, doubl
     for i in range(state[MEMBERS]):
         a.of_part[i] = a.absolute[a.members[i]]
         a.of_part[a.part.width + i] = a.square[a.members[i]]
-    if penalised or k == 0:
+    if (penalised or k == 0) and not a.swept:
         begin_face(&a.face, a.G, a.part.width, a.part.ridge, state[MEMBERS])
     state[ROUNDS] = state[STALLED] = 0
     proof = certificate(&a.all, a.w, a.g, squares)
@@ -189,6 +195,11 @@ cdef bint join(Work* a, Py_ssize_t width, int64_t* state, const double* figure) 
             a.members[f] = j
             a.place[j] = f
             f += 1
+    state[MEMBERS] = f
+    if f > before:
+        state[STALLED] = 0
+    if a.swept:
+        return True
     add_products(&a.Z, a.members, before, f, a.packed, a.work, a.G, width)
     for i in range(before, f):
         j = a.members[i]
@@ -199,38 +210,29 @@ cdef bint join(Work* a, Py_ssize_t width, int64_t* state, const double* figure) 
         curvature = a.G[i * width + i] + a.square[j]
         a.face.scale[i] = 1 / sqrt(curvature) if curvature > 0 else 0
         a.c[i] = a.h[j] + dot(<int> before, a.G + i * width, a.w_part)
-    state[MEMBERS] = f
-    if f > before:
-        state[STALLED] = 0
     state[LEFT] -= (f - before) * f * a.Z.n
     return True
 
 
-cdef double nth_largest(double* x, Py_ssize_t count, Py_ssize_t nth) noexcept nogil:
-    """Return the nth largest of x (count,), nth from 1 on; x changes its order."""
-    cdef Py_ssize_t low = 0, high = count - 1, i, j
-    cdef double pivot, other
-    while low < high:
-        pivot = x[(low + high) // 2]
-        i, j = low, high
-        while i <= j:
-            while x[i] > pivot:
-                i += 1
-            while x[j] < pivot:
-                j -= 1
-            if i <= j:
-                other = x[i]
-                x[i] = x[j]
-                x[j] = other
-                i += 1
-                j -= 1
-        if nth - 1 <= j:
-            high = j
-        elif nth - 1 >= i:
-            low = i
-        else:
+cdef Py_ssize_t sweep_members(Work* a, const int64_t* state, const double* figure, double tol,
+                              Py_ssize_t most) noexcept nogil:
+    """Sweep over the columns of members until P hardly falls; return the number of rounds."""
+    cdef Py_ssize_t i, _step, count = 0, f = state[MEMBERS]
+    cdef double fall, first, shift = 0, enough = 0.01 * tol * 0.03 ** <double> state[STALLED]
+    while count < most:
+        count += 1
+        fall = first = sweep_columns(&a.Z, a.members, f, a.absolute, a.square, a.squares, False,
+                                     a.w, a.r, &shift)
+        for _step in range(SWEEPS):
+            if fall <= enough:
+                break
+            fall = sweep_columns(&a.Z, a.members, f, a.absolute, a.square, a.squares, True,
+                                 a.w, a.r, &shift)
+        if first <= enough:
             break
-    return x[nth - 1]
+    for i in range(f):
+        a.w_part[i] = a.w[a.members[i]]
+    return count
 
 
 cdef void solve_and_prove(Work* a, const double[::1] alphas, double tol, Py_ssize_t max_rounds,
@@ -242,7 +244,9 @@ cdef void solve_and_prove(Work* a, const double[::1] alphas, double tol, Py_ssiz
     cdef double squares, radius, limit
     a.part.d = f
     a.part.y2 = figure[3]
-    if f:
+    if a.swept:
+        rounds = sweep_members(a, state, figure, tol, max_rounds - state[ROUNDS])
+    elif f:
         minimise(&a.part, a.w_part, a.g_part, a.u, &a.face, True,
                  fmax(0.3 * tol, 0.05 * figure[0] if state[PART] else 0),
                  max_rounds - state[ROUNDS], &rounds)
@@ -262,13 +266,14 @@ cdef void solve_and_prove(Work* a, const double[::1] alphas, double tol, Py_ssiz
         squares += a.square[i] * a.w[i] * a.w[i]
     proof = certificate(&a.all, a.w, a.g, squares)
     # What products have lost is in those with the residuals.
-    for i in range(f):
+    for i in range(0 if a.swept else f):
         a.c[i] = a.h[a.members[i]] + dot(<int> f, a.G + i * width, a.w_part)
         figure[3] += a.w_part[i] * (a.c[i] + a.h[a.members[i]])
     state[LEFT] -= a.Z.n * (d + f) + f * f * (rounds + 2)
-    state[STALLED] = state[STALLED] + 1 if proof.gap > 0.5 * figure[1] else 0
+    state[STALLED] = state[STALLED] + 1 if a.swept or proof.gap > 0.5 * figure[1] else 0
     figure[0], figure[1] = proof.gap, fmin(figure[1], proof.gap)
-    if proof.gap <= tol or state[STALLED] >= STALLS or state[ROUNDS] >= max_rounds:
+    if (proof.gap <= tol or state[ROUNDS] >= max_rounds
+            or state[STALLED] >= (PROOFS if a.swept else STALLS)):
         store(a, state, &proof, W, figures)
         return
     # Gap-safe screening: the dual solution is within the radius of t times the residuals.

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse as sp
 
 from mlcore._ext.linear_model import working_columns as _ext
 from mlcore.linear_model.coordinate.columns import Columns
@@ -19,7 +20,9 @@ from mlcore.runtime.threads import OPERATIONS_PER_CALL, effective_threads, singl
 _ROOM = 128, 512  # members at first, at least and at most
 _LONG = 256  # members whose rounds may take longer than Ctrl-C may wait
 _MANY = 2000  # members, from which those that are 0 leave before more room is made
-_MEMBERS, _FACE, _WANTED, _LEFT = 1, 4, 7, 8  # places in `state` of _ext
+_SWEPT = 1000  # members, sparse, from which their columns are swept, without products
+_TRACED = 2000  # features of which the rank is computed
+_MEMBERS, _FACE, _WANTED, _LEFT, _IS_SWEPT = 1, 4, 7, 8, 10  # places in `state` of _ext
 
 
 class _Members:
@@ -33,7 +36,7 @@ class _Members:
         self.columns = columns
         self.place = np.full(d, -1, np.intp)
         self.out = columns.out  # 1 for columns that the last proof has ruled out, 2 for constants
-        self.state = np.zeros(10, np.int64)
+        self.state = np.zeros(11, np.int64)
         if len(columns.dense):  # their room costs less than to make more
             self._make_room(min(d, max(_ROOM[0], min(2 * n, _ROOM[1]))), n)
         else:
@@ -52,6 +55,9 @@ class _Members:
     def make_room(self) -> None:
         """Make room for as many members as are wanted; of very many only those not 0 stay."""
         count, wanted, d = self.state[_MEMBERS], self.state[_WANTED], len(self.place)
+        if wanted > _SWEPT and not len(self.columns.dense):
+            self._sweep_from_now()
+            return
         before = self.of_members, self.members, self.G, self.packed
         stay = np.flatnonzero(before[0][1, :count]) if count > _MANY else np.arange(count)
         kept = len(stay)
@@ -68,8 +74,25 @@ class _Members:
             self.place[self.members[0, :kept]] = np.arange(kept)
         self.state[_MEMBERS], self.state[_FACE] = kept, 0
 
+    def _sweep_from_now(self) -> None:
+        """Make room for all columns, of which no products are kept."""
+        width, d = self.of_members.shape[1], len(self.place)
+        before = self.of_members, self.members
+        self.of_members, self.members = np.zeros((10, d)), np.zeros((3, d), np.intp)
+        self.of_members[:, :width], self.members[:, :width] = before
+        self.G = self.factor = self.packed = np.empty((1, 1))
+        self.state[_IS_SWEPT] = 1
+
     def products(self, face: np.ndarray) -> np.ndarray:
         """Return the products of the columns of a face, all of them members."""
+        if self.state[_IS_SWEPT]:
+            columns = self.columns
+            A = sp.csc_array(
+                (columns.values, columns.indices, columns.indptr),
+                shape=(len(columns.root), len(self.place)),
+            )[:, face]
+            mean = columns.mean[face]
+            return (A.T @ A).toarray() - columns.total * np.outer(mean, mean)
         at = self.place[face]
         return self.G[np.ix_(at, at)]
 
@@ -163,15 +186,15 @@ class ColumnProblem(NamedTuple):
         lasso = penalties.lasso[:, t]
         of_columns = np.zeros((10, d))
         of_columns[:3] = lasso, penalties.ridge, columns.reach
-        of_columns[4] = self.C[:, t]
+        of_columns[4], of_columns[5] = self.C[:, t], columns.size**2
         of_rows = np.stack([self.Y[t], self.Y[t], np.zeros(n)])
         figure = np.array([np.inf, np.inf, 0.0, squares])
         noise = np.array([2 * math.sqrt(max(n, d)) * EPS, 0.0, 2 * EPS])
         members.out, state = columns.out.copy(), members.state
         # Members of the target before stay, with coefficients of 0.
-        count = state[_MEMBERS]
+        count, swept = state[_MEMBERS], state[_IS_SWEPT]
         state[:] = 0
-        state[_MEMBERS] = count
+        state[_MEMBERS], state[_IS_SWEPT] = count, swept
         members.of_members[1] = 0
         members.of_members[0, :count] = self.C[members.members[0, :count], t]
         threads = effective_threads(columns.dense.size + len(columns.values))
@@ -187,8 +210,8 @@ class ColumnProblem(NamedTuple):
             )  # fmt: skip
 
         with single_threaded_blas():
-            while not (stoppable(advance) if len(members.G) > _LONG else advance()):
-                if state[_WANTED] > len(members.G):
+            while not (stoppable(advance) if members.of_members.shape[1] > _LONG else advance()):
+                if state[_WANTED] > members.of_members.shape[1]:
                     members.make_room()
                 state[_WANTED] = 0
         return W, figures
@@ -196,4 +219,6 @@ class ColumnProblem(NamedTuple):
     def degrees_of_freedom(self, ridge: np.ndarray, w: np.ndarray) -> float:
         """Return the trace of the map from targets to fitted values, with the signs of w fixed."""
         face = np.flatnonzero(w)
+        if len(face) > _TRACED:
+            return math.nan
         return trace_of_fit(self.members.products(face), ridge[face])
