@@ -15,7 +15,7 @@ from mlcore.checks.errors import ConvergenceWarning
 from mlcore.linear_model import ElasticNet, Lasso, LinearRegression
 from mlcore.linear_model.coordinate import elastic_net, working_columns
 from mlcore.linear_model.coordinate.columns import Columns
-from mlcore.linear_model.coordinate.penalties import Penalties
+from mlcore.linear_model.coordinate.penalties import Penalties, trace_of_fit
 from mlcore.linear_model.coordinate.working_columns import ColumnProblem
 from mlcore.linear_model.regression.rows import DataUnits, Rows
 
@@ -140,6 +140,17 @@ def test_degrees_of_freedom_are_the_rank_of_the_support():
     assert model.degrees_of_freedom_ == len(model.active_) < 25
     twice = Lasso(0.2, **EXACT).fit(np.c_[A, A], y)
     assert twice.degrees_of_freedom_ == len(model.active_)
+
+
+@pytest.mark.parametrize("ridge", [1e-30, 1e-13, 1e-3, 1.0])
+def test_the_trace_of_dependent_columns_is_finite(ridge):
+    Z = np.random.default_rng(0).normal(size=(4, 9)) * 10.0 ** np.arange(-4, 5)
+    G = Z.T @ Z
+    scale = 1 / np.sqrt(G.diagonal())
+    more = ridge / scale**2  # ridges of columns of unit length
+    values = np.linalg.eigvalsh(G * scale * scale[:, None])[-4:]
+    assert_allclose(trace_of_fit(G, more), (values / (values + ridge)).sum(), rtol=1e-9)
+    assert trace_of_fit(G, 0 * more) == 4
 
 
 # ---- laws ----------------------------------------------------------------------------------------

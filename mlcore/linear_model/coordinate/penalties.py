@@ -5,7 +5,6 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
-from mlcore.linear_model.regression.least_squares import EPS
 from mlcore.linear_model.regression.rows import DataUnits
 
 _LARGEST = 1e300  # penalty, so that its product with 0 is 0
@@ -86,5 +85,6 @@ def trace_of_fit(G: np.ndarray, ridge: np.ndarray) -> float:
     kept = values > _INDEPENDENT * values[-1]
     if not more.any():
         return float(np.count_nonzero(kept))
-    values, vectors = linalg.eigh(M, M + np.diag(more + EPS))
-    return float(values.sum())
+    values, V = values[kept], vectors[:, kept]
+    shares = linalg.solve((V.T * more) @ V + np.diag(values), np.diag(values), assume_a="pos")
+    return float(shares.trace())
