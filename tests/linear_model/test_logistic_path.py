@@ -113,7 +113,7 @@ def test_the_path_is_that_of_fits_one_by_one(n, d, ratio):
 @pytest.mark.parametrize("ratio", [0.0, 1.0])
 def test_other_routes(ratio):
     """More columns than the compiled loop takes, more than rows, CSR, and more classes."""
-    for n, d, k, of in [(80, 150, 2, None), (300, 140, 2, None), (90, 6, 3, None),
+    for n, d, k, of in [(80, 260, 2, None), (300, 257, 2, None), (90, 6, 3, None),
                         (90, 6, 2, sparse.csr_array), (70, 90, 3, sparse.csr_array)]:  # fmt: skip
         X, y = drawn(n, d, k=k)
         X = X if of is None else of(X)

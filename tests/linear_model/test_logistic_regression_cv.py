@@ -285,7 +285,7 @@ def test_a_number_of_costs_begins_without_coefficients():
 
 @pytest.mark.parametrize("ratio", [0.0, 1.0])
 def test_sparse_data_and_many_columns(ratio):
-    X, y = drawn(60, 140)
+    X, y = drawn(60, 260)
     dense = LogisticRegressionCV(Cs=COSTS[:2], l1_ratio=ratio, cv=2, tol=1e-7).fit(X, y)
     csr = LogisticRegressionCV(Cs=COSTS[:2], l1_ratio=ratio, cv=2, tol=1e-7)
     csr.fit(sparse.csr_array(X), y)

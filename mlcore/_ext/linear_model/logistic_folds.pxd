@@ -5,12 +5,15 @@ times t <= 1, so that ``|t g_j| <= lasso_j``. Of each row the relative entropy o
 ``(q - p)² / (p (1 - p))``. Inline, so that no call crosses a module.
 """
 from libc.math cimport INFINITY, fabs, fmax, fmin
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from mlcore._ext.linear_model.logistic_path_h cimport PATH_ROWS, entropies, hessian, sums
+from mlcore._ext.shared.signals cimport interrupted, shared_items
 
 cdef enum:
-    FIGURES = 6  # of a fit: loss, entropies of delta, near and far; gap, steps
+    AT_ONCE = 32       # blocks of rows of a Hessian
+    WORK = 20_000_000  # multiply-adds between looks for Ctrl-C
+    FIGURES = 6        # of a fit: loss, entropies of delta, near and far; gap, steps
 
 ctypedef struct problem:
     Py_ssize_t blocks, width, d, max_iter
@@ -73,12 +76,28 @@ cdef inline void evaluate(const problem* p, fold* f, point* at) noexcept nogil:
         at.slope[j] = at.sums[j] - delta * at.sums[p.width + 1 + j]
 
 
-cdef inline void set_hessian(const problem* p, fold* f, const point* at) noexcept nogil:
+cdef inline void look(fold* f, shared_items* items, bint main) noexcept nogil:
+    """Have the main thread look for Ctrl-C, if there was enough work since it last did."""
+    if f.work > WORK:
+        f.work = 0
+        if main and interrupted():
+            items.stop = 1
+
+
+cdef inline void set_hessian(const problem* p, fold* f, const point* at, shared_items* items,
+                             bint main) noexcept nogil:
     """H := that of the losses, less what the intercept takes, with both halves."""
-    cdef Py_ssize_t i, j, w = p.width
+    cdef Py_ssize_t i, j, k = 0, w = p.width
     cdef const double* cross = at.sums + w + 1
-    hessian(p.blocks, w, p.X, at.h, f.r, f.H)
-    f.work += p.blocks * PATH_ROWS * w * (w + 5) / 2
+    memset(f.H, 0, w * w * sizeof(double))
+    while k < p.blocks:
+        hessian(min(AT_ONCE, p.blocks - k), w, p.X + k * w * PATH_ROWS, at.h + k * PATH_ROWS, f.r,
+                f.H)
+        k += AT_ONCE
+        f.work += AT_ONCE * PATH_ROWS * w * (w + 5) / 2
+        look(f, items, main)
+        if items.stop:
+            return
     f.current = True
     for i in range(p.d):
         for j in range(i, p.d):

@@ -82,7 +82,6 @@ static void tile(const double *X, const double *Y, ptrdiff_t width, double *H) {
 
 static void hessian(ptrdiff_t blocks, ptrdiff_t width, const double *X, const double *h,
                     double *work, double *H) {
-  for (ptrdiff_t j = 0; j < width * width; j++) H[j] = 0;
   for (ptrdiff_t k = 0; k < blocks; k++) {
     const double *B = X + k * PATH_ROWS * width;
     for (ptrdiff_t j = 0; j < width; j++)

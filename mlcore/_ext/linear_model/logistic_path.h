@@ -16,7 +16,7 @@ typedef struct {
   double (*sums)(ptrdiff_t blocks, ptrdiff_t width, const double *X, const double *theta, double b,
                  int equal, const double *sign, const double *s, double *z, double *h, double *r,
                  double *sums);
-  /* H (width, width) := sum of h x x', its upper triangle and some values below it.
+  /* H (width, width) += sum of h x x', its upper triangle and some values below it.
      work: (width, PATH_ROWS) */
   void (*hessian)(ptrdiff_t blocks, ptrdiff_t width, const double *X, const double *h, double *work,
                   double *H);

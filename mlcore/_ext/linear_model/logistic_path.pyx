@@ -12,16 +12,13 @@ from cython.parallel cimport parallel, threadid
 from libc.math cimport log
 
 from mlcore._ext.linear_model.logistic_folds cimport (
-    FIGURES, certify, evaluate, fold, keep, point, problem, set_hessian, set_penalty,
+    FIGURES, certify, evaluate, fold, keep, look, point, problem, set_hessian, set_penalty,
 )
 from mlcore._ext.linear_model.logistic_model cimport set_direction
 from mlcore._ext.linear_model.logistic_path_h cimport PATH_ROWS
 from mlcore._ext.shared.signals cimport (
-    add_to, interrupted, items_of, leave_items, raise_interrupt, shared_items, take_item,
+    add_to, items_of, leave_items, raise_interrupt, shared_items, take_item,
 )
-
-cdef enum:
-    WORK = 20_000_000  # multiply-adds between looks for Ctrl-C
 
 cdef double ARMIJO = 1e-4
 cdef double ROUNDING = 1e-14  # of F
@@ -75,7 +72,7 @@ cdef void fit_folds(const problem* p, const double* weights, const double* Cs, P
             at.theta[k] = trial.theta[k] = f.error[k] = f.direction[k] = 0
         at.theta[p.width] = odds[i]
         evaluate(p, &f, &at)
-        set_hessian(p, &f, &at)
+        set_hessian(p, &f, &at, items, main)
         for k in range(m):
             if items.stop:
                 break
@@ -113,10 +110,10 @@ cdef double fit(const problem* p, fold* f, point* at, point* trial, double step,
     """
     cdef Py_ssize_t j, count = 0, D = p.width + 1
     cdef double slope, length, last, bend = step / before if before > 0 else 0
-    cdef bint predicted = 0 < bend < 2
+    cdef bint ended = False, predicted = 0 < bend < 2
     bend = bend * bend
     certify(p, f, at)
-    while at.gap > p.tol * at.value and count < p.max_iter and not items.stop:
+    while at.gap > p.tol * at.value and count < p.max_iter and not (ended or items.stop):
         slope = set_direction(p, f, at)
         if not slope < 0:
             break
@@ -132,13 +129,11 @@ cdef double fit(const problem* p, fold* f, point* at, point* trial, double step,
                 add_error(p, f, bend, trial.theta)
             evaluate(p, f, trial)
             certify(p, f, trial)
-            if f.work > WORK:
-                f.work = 0
-                if main and interrupted():
-                    items.stop = 1
+            look(f, items, main)
             if -length * slope < ROUNDING * at.value:  # the gap may still fall, by exact slopes
-                if not trial.gap < 0.5 * at.gap:
+                if not trial.gap < at.gap:
                     return count
+                ended = not trial.gap < 0.5 * at.gap
                 break
             if trial.value <= at.value + ARMIJO * length * slope:
                 break
@@ -150,13 +145,13 @@ cdef double fit(const problem* p, fold* f, point* at, point* trial, double step,
         count += 1
         predicted = False
         if trial.value > at.value and trial.gap >= at.gap:  # the kept Hessian leads nowhere
-            set_hessian(p, f, at)
+            set_hessian(p, f, at, items, main)
             continue
         last = at.gap
         at[0], trial[0] = trial[0], at[0]
         f.current = False
         if at.gap > p.tol * at.value and at.gap > SLOW * last:
-            set_hessian(p, f, at)
+            set_hessian(p, f, at, items, main)
     if count > 0:
         for j in range(D):
             f.error[j] = at.theta[j] - f.start[j]

@@ -29,7 +29,7 @@ from mlcore.runtime.memory import require_memory
 from mlcore.runtime.scratch import scratch_array
 from mlcore.runtime.threads import effective_threads, single_threaded_blas
 
-_COLUMNS = 128  # that the compiled loop takes: its blocks stay in the second cache
+_COLUMNS = 256  # that the compiled loop takes: its blocks stay in the second cache
 _DECADES = 3, (1e-4, 1e4)  # of Cs from the least with coefficients, and with squares alone
 _BELOW = 1 - 1e-12  # times the largest C without coefficients: that they are 0 in float64 too
 

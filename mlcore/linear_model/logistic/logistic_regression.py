@@ -630,7 +630,7 @@ class LogisticRegression(RowSums, LogisticClassifier):
         Notes
         -----
         Each C starts from the coefficients of the next smaller one. Fits of two classes to dense
-        data of at most 128 features take one to three passes each, keep the Hessian while it
+        data of at most 256 features take one to three passes each, keep the Hessian while it
         serves, and end at a duality gap of ``tol / 100`` of the objective; others take the steps
         of `fit`. `solver` does not count for the former.
 

@@ -157,7 +157,7 @@ class LogisticRegressionCV(LogisticClassifier):
     Notes
     -----
     Folds are weights of the same rows, of which there is one copy. Two classes of dense data with
-    at most 128 features take O(n d²) per fold and cost for the few Hessians that are made anew, and
+    at most 256 features take O(n d²) per fold and cost for the few Hessians that are made anew, and
     O(n d) for each of one to three readings. Other fits take the steps of `LogisticRegression`.
 
     References
