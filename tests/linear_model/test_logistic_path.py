@@ -1,6 +1,7 @@
 """Logistic regressions of many penalties, against worked numbers and fits one by one."""
 
 import warnings
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -152,12 +153,14 @@ def test_single_precision(ratio):
 @given(
     seed=st.integers(0, 10**6), n=st.integers(4, 80), d=st.integers(1, 6),
     ratio=st.sampled_from([0.0, 0.3, 1.0]), exponent=st.floats(-6, 6),
+    most=st.sampled_from([0, 256]),
 )  # fmt: skip
-def test_the_gap_bounds_the_excess_over_every_point(seed, n, d, ratio, exponent):
+def test_the_gap_bounds_the_excess_over_every_point(seed, n, d, ratio, exponent, most):
     """Also over the path at a smaller tol, and those near by."""
     X, y = drawn(n, d, seed)
     rng, C = np.random.default_rng(seed), 10.0**exponent
-    rough = LogisticRegression(l1_ratio=ratio, tol=1.0).path(X, y, Cs=[C / 7, C])
+    with mock.patch.object(logistic_path, "_COLUMNS", most):  # 0: by working sets
+        rough = LogisticRegression(l1_ratio=ratio, tol=1.0).path(X, y, Cs=[C / 7, C])
     fine = LogisticRegression(l1_ratio=ratio, tol=1e-7).path(X, y, Cs=[C / 7, C])
     assert (rough.duality_gap >= 0).all()
     for k, cost in enumerate(rough.Cs):
@@ -251,6 +254,27 @@ def test_separable_classes(ratio):
     assert (np.diff(path.objective) > 0).all()
     with pytest.raises(SeparatedClasses):
         LogisticRegression(l1_ratio=ratio).path(X, y, Cs=[1.0, np.inf])
+
+
+@pytest.mark.parametrize("of", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("ratio", [0.3, 1.0])
+def test_working_sets(ratio, of, monkeypatch):
+    """Long and short steps in C, with standardised folds, and an end where sets are too small."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 300)) * (rng.random((80, 300)) < 0.2)
+    y = (X[:, :5].sum(axis=1) + 0.3 * rng.normal(size=80) > 0).astype(int)
+    calls = []
+    steps = logistic_path._by_steps
+    monkeypatch.setattr(logistic_path, "_by_steps", lambda *a: calls.append(a[2]) or steps(*a))
+    model = LogisticRegression(l1_ratio=ratio)
+    Cs = np.r_[0.01, np.logspace(-0.5, 0.5, 12), 30.0]
+    path = model.path(of(X), y, Cs=Cs)
+    assert not calls and path.n_nonzero[0] == 0 < path.n_nonzero[1] < path.n_nonzero[-1]
+    assert_path_is_that_of_fits(path, of(X), y, ratio)
+    monkeypatch.setattr(logistic_path, "_SET", 40)
+    other = model.path(of(X), y, Cs=Cs)
+    assert 0 < len(calls[0]) < len(Cs)
+    assert_path_is_that_of_fits(other, of(X), y, ratio)
 
 
 def test_without_penalty_it_is_the_fit():

@@ -36,11 +36,11 @@ def work_size(Py_ssize_t blocks, Py_ssize_t width, /):
 
 
 def descend(const double[:, :, ::1] X, const double[::1] sign, const double[:, ::1] weights,
-            const double[:, ::1] scale, const double[::1] Cs, const double[::1] odds,
+            const double[:, ::1] scale, const double[::1] Cs, const double[:, ::1] start,
             double l1_ratio, double tol, Py_ssize_t max_iter, bint equal, bint intercept,
             double[:, ::1] work, double[:, :, ::1] theta, double[:, :, ::1] slopes,
             double[:, :, ::1] figures, int n_threads, /):
-    """Fit folds `weights` (f, rows) for ascending Cs (m,), from coefficients of 0 and `odds` (f,).
+    """Fit folds `weights` (f, rows) for ascending Cs (m,), from `start` (f, width + 1) on.
 
     X (blocks, width, rows) and sign (blocks rows,) are as in logistic_path.h; the penalty is of
     coefficients times `scale` (f, d). Results are `theta` (f, m, width + 1), `slopes` (f, m, width)
@@ -52,14 +52,14 @@ def descend(const double[:, :, ::1] X, const double[::1] sign, const double[:, :
     p.X, p.sign, p.scale = &X[0, 0, 0], &sign[0], &scale[0, 0]
     p.equal, p.intercept, p.l1_ratio, p.tol = equal, intercept, l1_ratio, tol
     with nogil, parallel(num_threads=n_threads):
-        fit_folds(&p, &weights[0, 0], &Cs[0], Cs.shape[0], &odds[0], &items, threadid() == 0,
+        fit_folds(&p, &weights[0, 0], &Cs[0], Cs.shape[0], &start[0, 0], &items, threadid() == 0,
                   &work[threadid(), 0], &theta[0, 0, 0], &slopes[0, 0, 0], &figures[0, 0, 0])
     if items.stop:
         raise_interrupt()
 
 
 cdef void fit_folds(const problem* p, const double* weights, const double* Cs, Py_ssize_t m,
-                    const double* odds, shared_items* items, bint main, double* work,
+                    const double* start, shared_items* items, bint main, double* work,
                     double* theta, double* slopes, double* figures) noexcept nogil:
     cdef fold f
     cdef point at, trial
@@ -69,8 +69,8 @@ cdef void fit_folds(const problem* p, const double* weights, const double* Cs, P
     while take_item(items, &i):
         f.s = weights + i * n
         for k in range(D):
-            at.theta[k] = trial.theta[k] = f.error[k] = f.direction[k] = 0
-        at.theta[p.width] = odds[i]
+            at.theta[k] = start[i * D + k]
+            trial.theta[k] = f.error[k] = f.direction[k] = 0
         evaluate(p, &f, &at)
         set_hessian(p, &f, &at, items, main)
         for k in range(m):

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse as sp
+from scipy.special import expit
 
 from mlcore._ext.linear_model import logistic_path as _ext
 from mlcore.checks import as_integer
@@ -25,11 +26,15 @@ from mlcore.linear_model.logistic.rounding import ULP, roundings_of_score, round
 from mlcore.linear_model.logistic.sample_span import Span, in_span
 from mlcore.linear_model.logistic.separation import require_overlap
 from mlcore.linear_model.logistic.solution import GAP, Settings, scaled_objective, solve
+from mlcore.numerics.scatter import row_blocks
 from mlcore.runtime.memory import require_memory
 from mlcore.runtime.scratch import scratch_array
 from mlcore.runtime.threads import effective_threads, single_threaded_blas
 
 _COLUMNS = 256  # that the compiled loop takes: its blocks stay in the second cache
+_SET = 512  # columns that are in use, of more
+_NEAR = 0.9  # of the slope that a coefficient needs, for one that may soon be in use
+_ROWS = 1 << 17  # of which columns in use are copied from many others
 _DECADES = 3, (1e-4, 1e4)  # of Cs from the least with coefficients, and with squares alone
 _BELOW = 1 - 1e-12  # times the largest C without coefficients: that they are 0 in float64 too
 
@@ -183,18 +188,19 @@ def fit_paths(
     costs, back = Cs[order], np.argsort(order, kind="stable")
     finite = int(np.searchsorted(costs, math.inf))
     with single_threaded_blas(), np.errstate(over="ignore", under="ignore"):
-        if _is_small(rows) and finite:
-            parts = [_compiled(rows, weights, costs[:finite], settings, deviations)]
-            if finite < len(costs):
-                last = parts[0].stored(np.float64)[:, -1]
-                parts.append(
-                    _by_steps(
-                        rows, weights, costs[finite:], settings, owner, names, deviations, last
-                    )
-                )
-            joined = Paths(*(np.concatenate(field, axis=1) for field in zip(*parts, strict=True)))
-        else:
-            joined = _by_steps(rows, weights, costs, settings, owner, names, deviations, None)
+        first = None
+        if finite and rows.n_scores == 1 and len(rows.offset) == 0:
+            if not sp.issparse(rows.X) and rows.d <= _COLUMNS:
+                first = _compiled(rows, weights, costs[:finite], settings, deviations)
+            elif settings.l1_ratio > 0 and rows.n <= _ROWS:
+                first = _by_working_sets(rows, weights, costs[:finite], settings, deviations)
+        done = 0 if first is None else first.objective.shape[1]
+        parts = [] if first is None else [first]
+        if done < len(costs):
+            last = None if first is None else first.stored(np.float64)[:, -1]
+            rest = weights, costs[done:], settings, owner, names, deviations, last
+            parts.append(_by_steps(rows, *rest))
+        joined = Paths(*(np.concatenate(field, axis=1) for field in zip(*parts, strict=True)))
     return Paths(*(field[:, back] for field in joined))
 
 
@@ -213,70 +219,82 @@ def warn_of_ends(paths: Paths, settings: Settings, owner: str) -> None:
 # ---- two classes, few columns
 
 
-def _is_small(rows):
-    return (
-        rows.n_scores == 1 and not sp.issparse(rows.X) and rows.d <= _COLUMNS
-        and len(rows.offset) == 0
-    )  # fmt: skip
-
-
 def _compiled(rows, weights, costs, settings, deviations):
-    n, d, n_parts, m = rows.n, rows.d, len(weights), len(costs)
-    X, squares = _blocks(rows, weights.max(axis=0))
-    blocks, width, size = X.shape
+    X, squares = _blocks(rows.X, rows.shift, rows.scale, weights.max(axis=0))
+    scale, start = _scales(rows, weights, deviations), without_columns_of(rows, weights)
+    fits = _descend(X, rows, weights, scale, costs, settings, start)
+    return _as_paths(rows, fits, scale, costs, weights, squares, settings)
+
+
+def _scales(rows, weights, deviations):
+    """Return scales of the coefficients that are penalised, (f, d)."""
+    scale = np.ones((len(weights), 1)) * rows.scale
+    return scale if deviations is None else scale * deviations
+
+
+def without_columns_of(rows: LogisticRows, weights: np.ndarray) -> np.ndarray:
+    """Return the best parameters (f, d + 1) of two classes whose coefficients are 0."""
+    start = np.zeros((len(weights), rows.d + 1))
+    if rows.intercept:
+        ones = weights @ (rows.codes == 1)
+        start[:, -1] = np.log(ones) - np.log(weights.sum(axis=1) - ones)
+    return start
+
+
+def _blocks(X, shift, scale, weight):
+    """Return samples as `_ext` takes them, and weighted squares of their columns (d,)."""
+    n, d, size = *X.shape, _ext.rows_of_block()
+    blocks, width = -(-n // size), -(-d // 4) * 4
+    require_memory(
+        blocks * size, width, 8, what="a copy of the samples", instead="use fewer samples"
+    )
+    out, squares, step = np.zeros((blocks, width, size)), np.zeros(d), 64
+    for first in range(0, blocks, step):
+        at = slice(first * size, min(n, (first + step) * size))
+        part = (X[at] - shift) * scale
+        squares += weight[at] @ np.square(part)
+        whole = len(part) // size
+        if whole:
+            shaped = part[: whole * size].reshape(whole, size, d)
+            out[first : first + whole, :d] = shaped.transpose(0, 2, 1)
+        rest = part[whole * size :]
+        out[first + whole : first + whole + 1, :d, : len(rest)] = rest.T
+    return out, squares
+
+
+def _descend(X, rows, weights, scale, costs, settings, start):
+    """Return the fits of the compiled loop to blocks X, of d columns, from `start` (f, d + 1)."""
+    (blocks, width, size), n, (n_parts, d), m = X.shape, rows.n, scale.shape, len(costs)
     sign, filled = np.ones(blocks * size), np.zeros((n_parts, blocks * size))
     sign[:n] = 2.0 * rows.codes - 1
     filled[:, :n] = weights
-    total, ones = weights.sum(axis=1), weights @ (rows.codes == 1)
-    odds = np.zeros(n_parts)
-    if rows.intercept:
-        odds = np.log(ones) - np.log(total - ones)
-    scale = np.broadcast_to(rows.scale, (n_parts, d))
-    if deviations is not None:
-        scale = scale * deviations
+    padded = np.zeros((n_parts, width + 1))
+    padded[:, :d], padded[:, -1] = start[:, :-1], start[:, -1]
     equal = bool(((weights == 1) | (weights == 0)).all())
     theta, slopes = np.empty((n_parts, m, width + 1)), np.empty((n_parts, m, width))
     figures = np.zeros((n_parts, m, 6))
     n_threads = min(n_parts, effective_threads(n_parts * m * n * d * 4.0))
     scratch = scratch_array((n_threads, _ext.work_size(blocks, width)), np.float64)
     _ext.descend(
-        X, sign, filled, np.ascontiguousarray(scale), costs, odds, settings.l1_ratio,
+        X, sign, filled, np.ascontiguousarray(scale), costs, padded, settings.l1_ratio,
         GAP * settings.tol, settings.max_iter, equal, rows.intercept, scratch, theta, slopes,
         figures, n_threads,
     )  # fmt: skip
-    fits = _Fits(theta[:, :, :d], theta[:, :, -1], slopes[:, :, :d], figures)
+    return _Fits(theta[:, :, :d], theta[:, :, -1], slopes[:, :, :d], figures)
+
+
+def _as_paths(rows, fits, scale, costs, weights, squares, settings):
+    total = weights.sum(axis=1)
     objective, gap = _certified(rows, fits, scale, costs, total, squares, settings.l1_ratio)
     coef = fits.theta * rows.scale
-    n_iter = figures[:, :, 5].astype(np.int64)
     return Paths(
         coef[:, :, None],
         (fits.intercept - coef @ rows.shift)[:, :, None],
         objective,
         gap,
-        n_iter,
-        figures[:, :, 4] * costs <= GAP * settings.tol * objective,
+        fits.figures[:, :, 5].astype(np.int64),
+        fits.figures[:, :, 4] * costs <= GAP * settings.tol * objective,
     )
-
-
-def _blocks(rows, weight):
-    """Return the rows as `_ext` takes them, and weighted squares of their columns (d,)."""
-    n, d, size = rows.n, rows.d, _ext.rows_of_block()
-    blocks, width = -(-n // size), -(-d // 4) * 4
-    require_memory(
-        blocks * size, width, 8, what="a copy of the samples", instead="use fewer samples"
-    )
-    X, squares, step = np.zeros((blocks, width, size)), np.zeros(d), 64
-    for first in range(0, blocks, step):
-        at = slice(first * size, min(n, (first + step) * size))
-        part = (rows.X[at] - rows.shift) * rows.scale
-        squares += weight[at] @ np.square(part)
-        whole = len(part) // size
-        if whole:
-            shaped = part[: whole * size].reshape(whole, size, d)
-            X[first : first + whole, :d] = shaped.transpose(0, 2, 1)
-        rest = part[whole * size :]
-        X[first + whole : first + whole + 1, :d, : len(rest)] = rest.T
-    return X, squares
 
 
 class _Fits(NamedTuple):
@@ -300,7 +318,8 @@ def _certified(rows, fits, scale, costs, total, squares, l1_ratio):
         root = np.sqrt(squares / total)
         terms = theta @ root[..., None] + (theta * rows.scale) @ np.abs(rows.shift)[:, None]
         terms = terms[:, :, 0] + np.abs(fits.intercept)
-        per_row = roundings_of_sum(rows.n) + roundings_of_score(rows) * terms
+        of_sum = roundings_of_sum(rows.n) if rows.d <= _COLUMNS else 16 + rows.n  # one by one
+        per_row = of_sum + roundings_of_score(rows) * terms
         error = ULP * (1.25 * (total * per_row)[..., None] * root[:, None] + ridge * theta)
         unit = np.finfo(rows.X.dtype).eps / 2 + roundings_of_score(rows) * ULP
         slopes = np.abs(fits.slopes) + error
@@ -334,19 +353,102 @@ def _sum(terms):
     return terms.sum(axis=2)
 
 
+# ---- two classes, many columns of which few are in use
+
+
+def _by_working_sets(rows, weights, costs, settings, deviations):
+    """Return fits for the first of the costs; None if the first takes too many columns."""
+    X = rows.X.tocsc() if sp.issparse(rows.X) else rows.X
+    weight = weights.max(axis=0)
+    if sp.issparse(X):
+        squares = (X.multiply(X).T @ weight) * rows.scale**2
+    else:
+        squares = np.zeros(rows.d)
+        for part, block in row_blocks(X):
+            squares += weight[part] @ np.square((block - rows.shift) * rows.scale)
+    scale, start = _scales(rows, weights, deviations), without_columns_of(rows, weights)
+    out, done = _empty_paths(len(weights), len(costs), 1, rows.d), len(costs)
+    for f, one in enumerate(zip(weights, scale, start, strict=True)):
+        part = (array[None] for array in one)
+        found = _path_of_sets(rows, X, *part, costs[:done], squares, settings)
+        k = -1
+        for k, (theta, b, P, gap, n_iter) in enumerate(found):
+            out.coef[f, k, 0] = theta * rows.scale
+            out.intercept[f, k, 0] = b - out.coef[f, k, 0] @ rows.shift
+            out.objective[f, k], out.gap[f, k], out.n_iter[f, k] = P, gap, n_iter
+        done = k + 1
+    out.converged[:] = out.gap <= GAP * settings.tol * out.objective
+    return Paths(*(field[:, :done] for field in out)) if done else None
+
+
+def _path_of_sets(rows, X, weight, scale, start, costs, squares, settings):
+    """Yield parameters, P, its gap and the number of steps, until a fit takes too many columns."""
+    theta, at, total, l1_ratio = start[0, :-1], start, weight.sum(axis=1), settings.l1_ratio
+    slopes = _slopes(rows, X, np.zeros((rows.n, 0)), weight[0], start[:, -1:])
+    # The largest penalty without coefficients, from which the strong rule goes on.
+    before = float(np.abs(slopes / scale[0]).max()) / l1_ratio
+    for C in costs:
+        cost, lasso = np.array([C]), np.clip(l1_ratio / C * scale[0], 1e-300, 1e300)
+        least = max(_NEAR, 2 - max(before, 1 / C) * C)  # the strong rule, if steps are short
+        chosen, known, n_iter = _with_largest(theta != 0, np.abs(slopes) / lasso, least), 0, 0
+        while True:
+            columns = np.flatnonzero(chosen)
+            if known < len(columns):
+                part = X[:, columns].toarray() if sp.issparse(X) else X[:, columns]
+                part = (part - rows.shift[columns]) * rows.scale[columns]
+                blocks, known = _blocks(part, 0.0, 1.0, weight[0])[0], len(columns)
+            inner = np.c_[theta[None, columns], at[:, -1:]]
+            found = _descend(blocks, rows, weight, scale[:, columns], cost, settings, inner)
+            n_iter += int(found.figures[0, 0, 5])
+            at = np.c_[found.theta[0], found.intercept]
+            theta = np.zeros(rows.d)
+            theta[columns] = found.theta[0, 0]
+            # The proof, by the slopes of all columns.
+            slopes = _slopes(rows, X, part, weight[0], at)
+            whole = found._replace(theta=theta[None, None], slopes=slopes[None, None])
+            proof = _certified(rows, whole, scale, cost, total, squares, l1_ratio)
+            P, gap = (float(number[0, 0]) for number in proof)
+            ratios = np.where(chosen, 0.0, np.abs(slopes) / lasso)
+            if gap <= GAP * settings.tol * P or not (ratios > 1).any():
+                break
+            if known >= _SET:
+                return
+            chosen = _with_largest(chosen, ratios, 1.0)
+        before = 1 / C
+        yield theta, at[0, -1], P, gap, n_iter
+
+
+def _with_largest(chosen, ratios, least):
+    """Return what is chosen, at least one, and half as much of the largest ratios from `least`."""
+    worth = np.where(chosen, -1.0, ratios)
+    used = np.count_nonzero(chosen)
+    count = max(1, min(32 + used // 2, _SET - used, len(worth)))
+    most = np.argpartition(-worth, count - 1)[:count]
+    most = most[worth[most] >= min(least, worth.max())]
+    chosen = chosen.copy()
+    chosen[most] = True
+    return chosen
+
+
+def _slopes(rows, X, part, weight, theta):
+    """Return the slopes (d,) of the losses at feasible residuals, near the parameters (1, k + 1) of
+    the columns `part` (n, k).
+    """
+    sign = 2.0 * rows.codes - 1
+    margin = sign * (part @ theta[0, :-1] + theta[0, -1])
+    other = expit(-margin)
+    residual, mass = -sign * weight * other, weight * other * expit(margin)
+    if rows.intercept and mass.sum() > 0:
+        residual = residual - residual.sum() / mass.sum() * mass
+    return (X.T @ residual - rows.shift * residual.sum()) * rows.scale
+
+
 # ---- all others: the steps of single fits
 
 
 def _by_steps(rows, weights, costs, settings, owner, names, deviations, starts):
     n_parts, m, c = len(weights), len(costs), rows.n_scores
-    out = Paths(
-        np.zeros((n_parts, m, c, rows.d)),
-        np.zeros((n_parts, m, c)),
-        np.zeros((n_parts, m)),
-        np.zeros((n_parts, m)),
-        np.zeros((n_parts, m), np.int64),
-        np.ones((n_parts, m), bool),
-    )
+    out = _empty_paths(n_parts, m, c, rows.d)
     shared = None
     if deviations is None and settings.l1_ratio == 0 and costs[0] < math.inf:
         shared = in_span(Objective(rows, 1.0))
@@ -368,6 +470,16 @@ def _by_steps(rows, weights, costs, settings, owner, names, deviations, starts):
                 coef = coef / deviations[f]
             _fill(out.coef[f, k], out.intercept[f, k], coef, intercept, present)
     return out
+
+
+def _empty_paths(n_parts, m, n_scores, d):
+    return Paths(
+        np.zeros((n_parts, m, n_scores, d)),
+        np.zeros((n_parts, m, n_scores)),
+        *np.zeros((2, n_parts, m)),
+        np.zeros((n_parts, m), np.int64),
+        np.ones((n_parts, m), bool),
+    )
 
 
 def _part(rows, weight, deviation):

@@ -631,8 +631,11 @@ class LogisticRegression(RowSums, LogisticClassifier):
         -----
         Each C starts from the coefficients of the next smaller one. Fits of two classes to dense
         data of at most 256 features take one to three passes each, keep the Hessian while it
-        serves, and end at a duality gap of ``tol / 100`` of the objective; others take the steps
-        of `fit`. `solver` does not count for the former.
+        serves, and end at a duality gap of ``tol / 100`` of the objective. So do those to sparse
+        data or more features with ``l1_ratio > 0`` and up to 512 of them in use, which are copied,
+        and proven by one product with all (Tibshirani et al., *Strong rules for discarding
+        predictors in lasso-type problems*, 2012). Others take the steps of `fit`; `solver` counts
+        for these.
 
         Examples
         --------

@@ -158,7 +158,8 @@ class LogisticRegressionCV(LogisticClassifier):
     -----
     Folds are weights of the same rows, of which there is one copy. Two classes of dense data with
     at most 256 features take O(n d²) per fold and cost for the few Hessians that are made anew, and
-    O(n d) for each of one to three readings. Other fits take the steps of `LogisticRegression`.
+    O(n d) for each of one to three readings. Of more features or sparse data, of which there is one
+    copy by columns, lassos take those in use. Other fits take the steps of `LogisticRegression`.
 
     References
     ----------
