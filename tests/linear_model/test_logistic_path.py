@@ -277,6 +277,29 @@ def test_working_sets(ratio, of, monkeypatch):
     assert_path_is_that_of_fits(other, of(X), y, ratio)
 
 
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("seed", range(3))
+def test_more_columns_than_rows(seed, intercept, monkeypatch):
+    """In the span of the samples, far from the origin, with gaps of the coefficients themselves."""
+    X, y = drawn(50, 300, seed)
+    X += 100 * intercept
+    s = np.random.default_rng(seed).integers(0, 3, 50).astype(float)
+    calls = []
+    monkeypatch.setattr(logistic_path, "_by_steps", lambda *a: calls.append(a))
+    for tol in (1.0, 1e-4, 1e-8):
+        model = LogisticRegression(tol=tol, fit_intercept=intercept)
+        path = model.path(X, y, s, Cs=COSTS)
+        best = LogisticRegression(tol=1e-10, fit_intercept=intercept)
+        for k, C in enumerate(COSTS):
+            P = value(path.coef[k], path.intercept[k], X, y, C, 0.0, s)
+            fit = best.set_params(C=C).fit(X, y, s)
+            assert P - fit.objective_ <= path.duality_gap[k] + 1e-13 * P
+            assert fit.objective_ - P <= fit.duality_gap_ + 1e-13 * P
+            assert path.duality_gap[k] <= 2e-2 * tol * P + 1e-9 * P
+            assert intercept or path.intercept[k] == 0
+    assert not calls
+
+
 def test_without_penalty_it_is_the_fit():
     X, y = drawn(80, 3)
     path = LogisticRegression(l1_ratio=0.5).path(X, y, Cs=[np.inf, 1.0])

@@ -2,7 +2,8 @@
 
 Parts of the rows are weights of 0 for the others, so that nothing is copied for each. Fits of two
 classes and few columns of dense data are made by one compiled loop, from the largest penalty to the
-least; others by the steps of a single fit, each from the coefficients of the one before.
+least, also in coordinates of the span of few rows, or in the columns in use of many; others by the
+steps of a single fit, each from the coefficients of the one before.
 """
 
 import math
@@ -10,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse as sp
-from scipy.special import expit
+from scipy.special import expit, log_expit
 
 from mlcore._ext.linear_model import logistic_path as _ext
 from mlcore.checks import as_integer
@@ -192,6 +193,8 @@ def fit_paths(
         if finite and rows.n_scores == 1 and len(rows.offset) == 0:
             if not sp.issparse(rows.X) and rows.d <= _COLUMNS:
                 first = _compiled(rows, weights, costs[:finite], settings, deviations)
+            elif settings.l1_ratio == 0 and deviations is None:
+                first = _compiled_in_span(rows, weights, costs[:finite], settings)
             elif settings.l1_ratio > 0 and rows.n <= _ROWS:
                 first = _by_working_sets(rows, weights, costs[:finite], settings, deviations)
         done = 0 if first is None else first.objective.shape[1]
@@ -351,6 +354,50 @@ def _certified(rows, fits, scale, costs, total, squares, l1_ratio):
 
 def _sum(terms):
     return terms.sum(axis=2)
+
+
+# ---- two classes, more columns than rows
+
+
+def _compiled_in_span(rows, weights, costs, settings):
+    """Return fits in coordinates of the span of few samples; None if they are more."""
+    if sp.issparse(rows.X) or not rows.n <= _COLUMNS < rows.d:
+        return None
+    span = in_span(Objective(rows, 1.0))
+    if span is None:
+        return None
+    inner = span.objective.rows
+    X, _ = _blocks(inner.X, inner.shift, inner.scale, inner.weight)
+    scale, start = _scales(inner, weights, None), without_columns_of(inner, weights)
+    fits = _descend(X, inner, weights, scale, costs, settings, start)
+    # What is certified are the coefficients of the columns.
+    B, sign, shape = (
+        (rows.X - rows.shift) * rows.scale,
+        2.0 * rows.codes - 1,
+        (*fits.intercept.shape,),
+    )
+    theta, slopes, intercept = (
+        np.empty((*shape, rows.d)),
+        np.empty((*shape, rows.d)),
+        np.empty(shape),
+    )
+    for f, weight in enumerate(weights):
+        whole = span.theta(np.c_[fits.theta[f], fits.intercept[f]])
+        theta[f], intercept[f] = whole[:, :-1], whole[:, -1]
+        margin = sign * (theta[f] @ B.T + intercept[f, :, None])
+        other = expit(-margin)
+        residual, mass = -sign * weight * other, weight * other * expit(margin)
+        delta = np.zeros(len(costs))
+        if rows.intercept:
+            delta = residual.sum(axis=1) / np.maximum(mass.sum(axis=1), 1e-300)
+        slopes[f] = (residual - delta[:, None] * mass) @ B
+        fits.figures[f, :, 0] = -(log_expit(margin) @ weight)
+        fits.figures[f, :, 1] = np.where(
+            np.abs(delta) <= 0.5, delta**2 * mass.sum(axis=1), math.inf
+        )
+    squares = weights.max(axis=0) @ np.square(B)
+    fits = _Fits(theta, intercept, slopes, fits.figures)
+    return _as_paths(rows, fits, _scales(rows, weights, None), costs, weights, squares, settings)
 
 
 # ---- two classes, many columns of which few are in use

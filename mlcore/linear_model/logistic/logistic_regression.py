@@ -634,7 +634,8 @@ class LogisticRegression(RowSums, LogisticClassifier):
         serves, and end at a duality gap of ``tol / 100`` of the objective. So do those to sparse
         data or more features with ``l1_ratio > 0`` and up to 512 of them in use, which are copied,
         and proven by one product with all (Tibshirani et al., *Strong rules for discarding
-        predictors in lasso-type problems*, 2012). Others take the steps of `fit`; `solver` counts
+        predictors in lasso-type problems*, 2012), and ridges of more features than samples, these
+        at most 256, in the span of the samples. Others take the steps of `fit`; `solver` counts
         for these.
 
         Examples
