@@ -254,6 +254,7 @@ def by_lanczos(search: Search, pick: Pick | None) -> Spectrum:
     operator, sparse = products, isinstance(products, CentredProducts)
     if sparse and rows.shape[0] < rows.shape[1]:
         operator = products.transposed()
+    scatter = operator.by_length() if sparse else operator
     rng = as_random_state(settings.random_state)
     k = min(search.wanted.k, most if share is None else _FIRST_GUESS, most)
     steps = itertools.count(1)
@@ -264,7 +265,7 @@ def by_lanczos(search: Search, pick: Pick | None) -> Spectrum:
     # Twice as many, until they explain the share.
     while True:
         pairs = leading_eigenpairs(
-            operator,
+            scatter,
             k,
             rng,
             tol=tol,

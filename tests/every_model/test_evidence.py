@@ -595,6 +595,40 @@ def principal_components(d):
         )
 
 
+def verified_components(layout, **how):
+    def law(d):
+        X, s = d.samples(d=3), d.weights()
+        X[np.random.default_rng(d.seed).random(X.shape) < 0.3] = 0.0  # as sparse rows have
+        model = fitted(PCA(2, **how), layout(X), sample_weight=s)
+        # One component is another plane's, so that the bound has something to tell.
+        k, turn = len(model.components_), np.random.default_rng(d.seed).choice([0.0, 1e-4, 1.0])
+        U = model.components_.astype(float)
+        U[0] += turn * np.roll(U[0], 1)
+        model.components_ = np.linalg.qr(U.T)[0].T.astype(U.dtype)
+        shown = silently(lambda: model.verify(layout(X), sample_weight=s))
+        if shown is None:
+            raise Refused("error: verify")
+        S, mean = exact.covariance(X, s, ddof=1)
+        if not how.get("center", True):
+            total = mp.fsum(exact.exact(s))
+            S += mp.matrix(mean) * mp.matrix(mean).T * total / (total - 1)
+        values = sorted(mp.eigsy(S)[0], reverse=True)
+        products, along = [], []
+        for u in map(exact.exact, model.components_):
+            product = [mp.fdot([S[a, b] for b in range(3)], u) for a in range(3)]
+            along.append(mp.fdot(u, product))
+            products.append(mp.norm([p - along[-1] * v for p, v in zip(product, u, strict=True)]))
+        objective = mp.fsum(values) - mp.fsum(along)
+        excess = mp.fsum(values[:k]) - mp.fsum(along)
+        rounding = 64 * EPS * mp.fsum(values)
+        yield Claim("verify.duality_gap", shown.duality_gap, excess)
+        yield Claim("verify.objective", rounding, abs(mp.mpf(shown.objective) - objective))
+        residual = max(products) / max(along)
+        yield Claim("verify.residual", 64 * EPS, abs(mp.mpf(shown.residual) - residual))
+
+    return law
+
+
 def kernel_components(kernel):
     def law(d):
         n = 8
@@ -876,6 +910,9 @@ LAWS = {
     "KernelRidge, rbf": kernel_ridge("rbf", False),
     "KernelRidge, rbf with an intercept": kernel_ridge("rbf", True),
     "PCA": principal_components,
+    "PCA, verify": verified_components(np.asarray),
+    "PCA of CSR, verify": verified_components(sp.csr_array),
+    "PCA without its mean, verify": verified_components(sp.csr_array, center=False),
     "KernelPCA, linear": kernel_components("linear"),
     "KernelPCA, rbf": kernel_components("rbf"),
     "CCA": canonical_correlations,

@@ -52,3 +52,18 @@ def test_moments_of_sparse_columns(offset, weighted, dtype):
     assert found.weight == pytest.approx(float(w.sum()), rel=1e-14)
     assert_allclose(found.mean, mean.astype(float), rtol=1e-12, atol=1e-13)
     assert_allclose(found.squares, squares.astype(float), rtol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (700, 30), (30, 700)])
+def test_rows_by_length_have_the_same_products(shape):
+    rng = np.random.default_rng(shape)
+    A = sp.csr_array(sp.random_array(shape, density=0.2, rng=rng))
+    A.data[:] = np.arange(A.nnz)  # integers, of which any order has the same sums
+    left, right = rng.integers(0, 9, shape[0]) + 0.0, rng.integers(0, 9, shape[1]) + 0.0
+    products = CentredProducts(A, left, right)
+    ordered = products.by_length()
+    lengths = np.diff(ordered.A.indptr)
+    assert (lengths[1:] >= lengths[:-1]).all()
+    V = rng.integers(-3, 4, (shape[1], 5)) + 0.0
+    assert_array_equal(ordered @ V, products @ V)
+    assert_array_equal(products.A.toarray(), A.toarray())

@@ -354,7 +354,7 @@ def _of_gradients(system, squares, alphas, intercept):
 
     # Vectors of n numbers are gathered and scattered to, which stay in the cache.
     if dual:
-        products = CentredProducts(_columns_by_length(X), np.zeros(d), np.zeros(n))
+        products = CentredProducts(sp.csr_array(X.T), np.zeros(d), np.zeros(n)).by_length()
     else:
         products = CentredProducts(X, u, system.center)
 
@@ -396,21 +396,6 @@ def _of_gradients(system, squares, alphas, intercept):
     if one:
         coef, residual = coef[:, None], residual[:, None]
     return SampleSolution(coef, residual, -1, rcond, "cg")
-
-
-def _columns_by_length(X):
-    """Return the columns of X as rows, those of as many entries side by side.
-
-    Loops over their entries then end where the processor expects it: products take half the time.
-    """
-    n, d = X.shape
-    counts = np.bincount(X.indices, minlength=d)
-    places = np.empty(d, X.indices.dtype)
-    # Short integers are sorted in linear time.
-    places[np.argsort(np.minimum(counts, 2**16 - 1).astype(np.uint16), kind="stable")] = np.arange(
-        d
-    )
-    return sp.csr_array((X.data, places[X.indices], X.indptr), shape=(n, d)).tocsc().T
 
 
 class _Found(NamedTuple):
