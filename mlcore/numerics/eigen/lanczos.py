@@ -314,8 +314,8 @@ class _Search:
             else:
                 both = S @ np.hstack([known, X])
                 known_product, W = both[:, :fixed], both[:, fixed:]
-            C = basis @ W
-            W -= basis.T @ C
+            C = _along(basis, W)
+            W = _less(W, basis, C)
             H[:m, m - block : m] = C[fixed:]
             H[m - block : m, :m] = C[fixed:].T
             # Ritz pairs and their residuals decide on the end.
@@ -395,13 +395,36 @@ def orthonormal_block(
             X[:, rank:] = rng.standard_normal((len(X), W.shape[1] - rank))
             X /= np.linalg.norm(X, axis=0)
     for _ in range(3):  # rounding leaves a part along the basis
-        along = basis @ X
+        along = _along(basis, X)
         if np.abs(along).max(initial=0.0) < orthogonal:
             break
-        X -= basis.T @ along
+        X = _less(X, basis, along)
         Q = _by_cholesky(X, 0.0)
         X = linalg.qr(X, mode="economic", check_finite=False)[0] if Q is None else Q
     return X
+
+
+def _along(basis, W):
+    """Return the products of the rows of a basis (m, n) with the columns of W (n, b)."""
+    if W.shape[1] not in _NARROW or not len(basis):
+        return basis @ W
+    W, C = np.ascontiguousarray(W), np.empty((len(basis), W.shape[1]))
+    threads = effective_threads(basis.size * W.shape[1])
+    for first, last in pieces(len(basis), W.size):
+        _ext.along_basis(basis[first:last], W, C[first:last], threads)
+    return C
+
+
+def _less(W, basis, C):
+    """Return W (n, b) less the transposed basis times C (m, b), mostly in the memory of W."""
+    if W.shape[1] not in _NARROW or not len(basis):
+        W -= basis.T @ C
+        return W
+    W = np.ascontiguousarray(W)
+    threads = effective_threads(basis.size * W.shape[1])
+    for first, last in pieces(len(W), C.size):
+        _ext.less_basis(basis, C, W, first, last, threads)
+    return W
 
 
 def _by_cholesky(W, least):

@@ -9,7 +9,7 @@ from threadpoolctl import threadpool_limits
 
 from mlcore.kernels.single_precision import centered_single
 from mlcore.numerics.eigen import Scaled, by_lapack, largest_by_lapack, leading_eigenpairs, times
-from mlcore.numerics.eigen.lanczos import orthonormal_block
+from mlcore.numerics.eigen.lanczos import _along, _less, orthonormal_block
 
 
 def symmetric(n, seed=0, rank=None):
@@ -203,3 +203,29 @@ def test_lapack_leaves_none_of_equal_eigenvalues_out(n, count):
     assert_allclose(values, np.r_[np.ones(n - 1), 0.0][:count], atol=1e-14)
     assert_allclose(vectors.T @ vectors, np.eye(n)[:count, :count], atol=1e-13)
     assert_allclose(A @ vectors, vectors * values, atol=1e-13)
+
+
+@pytest.mark.parametrize("width", [1, 3, 4, 8, 16])
+@pytest.mark.parametrize(("m", "n"), [(0, 5), (1, 1), (7, 511), (8, 512), (33, 1025), (90, 3000)])
+def test_products_with_a_basis(m, n, width):
+    # Integers, so that any order has the same sums.
+    rng = np.random.default_rng([m, n, width])
+    basis = rng.integers(-8, 9, (m + 3, n))[3:].astype(float)
+    W = rng.integers(-8, 9, (n, 2 * width)).astype(float)[:, ::2]  # not contiguous
+    C = rng.integers(-8, 9, (m, width)).astype(float)
+    assert_array_equal(_along(basis, W), basis @ W)
+    expected = W - basis.T @ C
+    assert_array_equal(_less(W, basis, C), expected)
+
+
+@pytest.mark.parametrize("width", [4, 8])
+def test_products_with_a_basis_do_not_depend_on_threads(width):
+    rng = np.random.default_rng(width)
+    basis, W = rng.normal(size=(100, 4000)), rng.normal(size=(4000, width))
+    found = set()
+    for n_threads in (1, 2, 5):
+        with threadpool_limits(n_threads):
+            C = _along(basis, W)
+            found.add(C.tobytes() + _less(W.copy(), basis, C).tobytes())
+    assert len(found) == 1
+    assert_allclose(C, basis @ W, rtol=0, atol=1e-12 * 4000)
