@@ -4,10 +4,14 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
 from sklearn.feature_extraction.text import TfidfTransformer as PeerTransformer
+from threadpoolctl import threadpool_limits
 
+from mlcore.checks import samples
 from mlcore.estimator.model import NotFittedError
 from mlcore.kernels import TfidfTransformer, gram_matrix
 from mlcore.naive_bayes import MultinomialNB
@@ -183,3 +187,56 @@ def test_words_weighed_by_a_fit_are_weighed_alike_in_another_model():
     y = np.arange(60) % 2
     weighed = TfidfTransformer().fit_transform(X)
     assert MultinomialNB().fit(weighed, y).predict(weighed).shape == (60,)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("options", [{}, {"norm": "l1", "sublinear": True}])
+def test_columns_in_any_order_without_a_copy(dtype, index, options, monkeypatch):
+    X = sp.csr_array(np.random.default_rng(0).poisson(0.1, (300, 4500)).astype(dtype))
+    expected = TfidfTransformer(**options).fit(X)
+    names = np.random.default_rng(1).permutation(4500)
+    other = sp.csr_array(X.shape, dtype=dtype)
+    other.data, other.indices = X.data, names[X.indices].astype(index)
+    other.indptr = X.indptr.astype(index)
+    for part in (other.data, other.indices, other.indptr):
+        part.flags.writeable = False
+    assert not other.has_sorted_indices
+
+    def refuse(*args, **kwargs):
+        raise AssertionError("rows were put in order")
+
+    monkeypatch.setattr(samples, "as_canonical_csr", refuse)
+    found = set()
+    for n_threads in (1, 2, 5):
+        with threadpool_limits(n_threads):
+            model = TfidfTransformer(**options).fit(other)
+            weighted = model.transform(other)
+            found.add(weighted.data.tobytes() + weighted.indices.tobytes())
+    assert len(found) == 1
+    assert_array_equal(model.idf_[names], expected.idf_)
+    parts = weighted.data, weighted.indices, weighted.indptr
+    assert sp.csr_array(parts, shape=X.shape).has_canonical_format
+    # Norms are summed in float64, in another order.
+    rtol = 8 * np.finfo(dtype).eps + 500 * np.finfo(float).eps
+    assert_allclose(weighted.toarray()[:, names], expected.transform(X).toarray(), rtol=rtol)
+
+
+@settings(deadline=None, max_examples=100)
+@given(
+    st.lists(
+        st.lists(st.tuples(st.integers(0, 5), st.integers(0, 2)), max_size=8),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_each_word_of_a_document_counts_once(rows):
+    X = sp.csr_array((len(rows), 6))
+    X.data = np.array([count for row in rows for _, count in row], float)
+    X.indices = np.array([word for row in rows for word, _ in row], np.int32)
+    X.indptr = np.cumsum([0, *map(len, rows)]).astype(np.int32)
+    weight = np.arange(1.0, len(rows) + 1)
+    model = TfidfTransformer().fit(X, sample_weight=weight)
+    assert_array_equal(model.document_frequency_, weight @ (X.toarray() > 0))
+    expected = model.transform(X.toarray())
+    assert_allclose(model.transform(X).toarray(), expected, rtol=1e-14)

@@ -241,13 +241,12 @@ class TfidfTransformer(OnePass, FeaturewiseTransformer, Model):
             n, d = checked.shape
             weights = np.empty(0) if sample_weight is None else as_weights(sample_weight, n)
             frequency = np.zeros(d)
-            loop, rows = (
-                (_ext.sparse_frequency, _parts(checked))
-                if sp.issparse(checked)
-                else (_ext.dense_frequency, (checked,))
-            )
+            if sp.issparse(checked):
+                loop, rows, scratch = _ext.sparse_frequency, _parts(checked), (_zeros(1, d),)
+            else:
+                loop, rows, scratch = _ext.dense_frequency, (checked,), ()
             for first, last in pieces(n, _ROW * rows[0].size / n):
-                if not loop(*rows, weights, limit, frequency, first, last):
+                if not loop(*rows, weights, limit, *scratch, frequency, first, last):
                     return None
             weight = np.array([n if sample_weight is None else weights.sum()], np.float64)
             return checked.dtype, DocumentCounts(weight, frequency)
@@ -281,9 +280,11 @@ class TfidfTransformer(OnePass, FeaturewiseTransformer, Model):
     def _weighted(self, settings, checked, limit):
         n, d = checked.shape
         logs = _LOGS if settings.sublinear else _LOGS[:0]
-        options = self.idf_, logs, settings.norm, limit
+        options: tuple[Any, ...] = self.idf_, logs, settings.norm, limit
         if sp.issparse(checked):
             rows = _parts(checked)
+            threads = effective_threads(_ROW * rows[0].size)
+            options += _zeros(threads, d), np.zeros((threads, d), checked.dtype)
             out = tuple(np.empty(part.shape, part.dtype) for part in rows[:2])
             loop = _ext.sparse_weighted
         else:
@@ -291,7 +292,7 @@ class TfidfTransformer(OnePass, FeaturewiseTransformer, Model):
                 n, d, checked.itemsize, what="the weighted rows", instead="pass fewer rows"
             )
             rows, out, loop = (checked,), (np.empty_like(checked),), _ext.dense_weighted
-        threads = effective_threads(_ROW * rows[0].size)
+            threads = effective_threads(_ROW * rows[0].size)
         for first, last in pieces(n, _ROW * rows[0].size / n):
             if not loop(*rows, *options, *out, first, last, threads):
                 return None
@@ -327,6 +328,11 @@ class TfidfTransformer(OnePass, FeaturewiseTransformer, Model):
 
 def _begun(dtype, n_features):
     return {"idf_": np.ones(n_features, dtype), "document_frequency_": np.zeros(n_features)}
+
+
+def _zeros(n_threads, d):
+    """Return the scratch of the loops that put columns in order."""
+    return np.zeros((n_threads, d // 64 + d // 4096 + 2), np.uint64)
 
 
 def _parts(X):
