@@ -362,6 +362,10 @@ def test_wide_ridge_and_least_squares_are_those_of_linear_regression(layout):
             total = weight.sum()
             ridge = LinearRegression(alpha=alpha * total).fit(layout(A), y, weight)
             assert_allclose(model.coef_, ridge.coef_, rtol=1e-9, atol=1e-12)
+            Z = (A - np.average(A, axis=0, weights=weight)) * np.sqrt(weight)[:, None]
+            values = np.linalg.eigvalsh(Z @ Z.T)[1:]  # the first is that of the intercept
+            freedom = (values / (values + alpha * total)).sum()
+            assert_allclose(model.degrees_of_freedom_, freedom, rtol=1e-9)
 
 
 def test_nan_is_found():

@@ -152,6 +152,6 @@ def test_instruction_sets_agree(target, tmp_path):
         "np.save(sys.argv[2], sparse_scores(*example(), softmax=True))"
     )
     out, here = tmp_path / "scores.npy", os.path.dirname(__file__)
-    subprocess.run([sys.executable, "-c", program, here, out], check=True,
+    subprocess.run([sys.executable, "-P", "-c", program, here, out], check=True,
                    env=os.environ | {"MLCORE_SIMD": target})  # fmt: skip
     assert_allclose(np.load(out), sparse_scores(*example(), softmax=True), rtol=1e-12)

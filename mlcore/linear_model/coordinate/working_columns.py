@@ -84,17 +84,19 @@ class _Members:
         self.state[_IS_SWEPT] = 1
 
     def products(self, face: np.ndarray) -> np.ndarray:
-        """Return the products of the columns of a face, all of them members."""
-        if self.state[_IS_SWEPT]:
-            columns = self.columns
-            A = sp.csc_array(
-                (columns.values, columns.indices, columns.indptr),
-                shape=(len(columns.root), len(self.place)),
-            )[:, face]
-            mean = columns.mean[face]
-            return (A.T @ A).toarray() - columns.total * np.outer(mean, mean)
-        at = self.place[face]
-        return self.G[np.ix_(at, at)]
+        """Return the products of the columns of a face: those kept, if all of it are members."""
+        at, columns = self.place[face], self.columns
+        if not self.state[_IS_SWEPT] and (at >= 0).all():
+            return self.G[np.ix_(at, at)]
+        if len(columns.dense):
+            Z = columns.dense[face]
+            return Z @ Z.T
+        A = sp.csc_array(
+            (columns.values, columns.indices, columns.indptr),
+            shape=(len(columns.root), len(self.place)),
+        )[:, face]
+        mean = columns.mean[face]
+        return (A.T @ A).toarray() - columns.total * np.outer(mean, mean)
 
 
 class ColumnProblem(NamedTuple):
