@@ -7,6 +7,7 @@ what their templates show: the guide, the methods, the properties.
 import inspect
 import re
 import tomllib
+from functools import cached_property
 from pathlib import Path
 
 import mlcore
@@ -66,7 +67,8 @@ def members(kind):
     methods = [
         name
         for name, value in found.items()
-        if inspect.isroutine(value) or isinstance(value, (classmethod, staticmethod))
+        if (inspect.isroutine(value) or isinstance(value, (classmethod, staticmethod)))
+        and not isinstance(value, cached_property)  # a fitted attribute
     ]
     properties = [name for name, value in found.items() if isinstance(value, property)]
     own = [name for name in methods if not SHARED.fullmatch(name)]
