@@ -9,6 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 from scipy.stats import beta
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC as LibsvmSVC
@@ -31,6 +32,7 @@ from mlcore.bounds import (
 )
 from mlcore.kernels import Kernel, gram_matrix
 from mlcore.svm import SVC, SVCCV, NuSVC
+from mlcore.svm import LinearSVC as LinearMachine
 
 
 class Constant:
@@ -218,6 +220,77 @@ def test_support_vectors_compress():
         assert any("no multiplier" in reason for reason in certificate.left_out)
     nu = certify(NuSVC(nu=0.1).fit(X, y), X, y, role="train")
     assert any("do not determine" in reason for reason in nu.left_out)
+
+
+@pytest.mark.parametrize("as_table", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("class_weight", [None, "balanced", {"no": 2.0}])
+@pytest.mark.parametrize("n", [100, 400])
+def test_linear_support_vectors_compress_as_those_of_a_kernel(n, class_weight, as_table):
+    X, y = two_classes(n, noise=1.0)
+    options = {"C": 10.0, "class_weight": class_weight}
+    machine = LinearMachine(loss="hinge", tol=1e-9, **options).fit(as_table(X), y)
+    kernel = SVC(kernel="linear", tol=1e-9, **options).fit(X, y)
+    ours, other = (certify(m, as_table(X), y, role="train") for m in (machine, kernel))
+    bound, expected = (named(c)["sample compression bound"] for c in (ours, other))
+    assert bound.inputs["n_sv"] == expected.inputs["n_sv"] == len(kernel.support_)
+    bits = 128 if class_weight == "balanced" else 0
+    assert bound.inputs["bits"] == expected.inputs["bits"] == bits
+    assert bound.inputs["errors_on_the_rest"] == expected.inputs["errors_on_the_rest"]
+    assert (bound.value, bound.delta) == (expected.value, expected.delta)
+    assert "Features and cost were fixed" in bound.assumptions[1]
+    assert [h.name for h in ours.heuristics] == [h.name for h in other.heuristics]
+    # Trained on its support vectors alone, the machine is the same.
+    rows = np.flatnonzero(machine.dual_coef_[0])
+    if class_weight != "balanced":
+        again = LinearMachine(loss="hinge", tol=1e-9, **options).fit(X[rows], y[rows])
+        assert_allclose(again.coef_, machine.coef_, rtol=1e-3)
+        assert_allclose(again.intercept_, machine.intercept_, rtol=1e-3, atol=1e-3)
+
+
+def test_linear_machines_that_their_vectors_do_not_determine():
+    X, y = two_classes(120, noise=1.0)
+    hinge = LinearMachine(loss="hinge").fit(X, y)
+
+    def reasons(machine, X, y):
+        return " ".join(certify(machine, X, y, role="train").left_out)
+
+    assert "sample compression" not in reasons(hinge, X, y)
+    order = np.random.default_rng(0).permutation(120)
+    for other in ((X[order], y[order]), (X[1:], y[1:]), (X + 0.1, y), (2 * X, y)):
+        assert "not those that it was fitted to" in reasons(hinge, *other)
+    # Every multiplier of a class of 60 is at the bound where the cost is small.
+    labels = np.repeat(["no", "yes"], 60)
+    small = LinearMachine(loss="hinge", C=1e-6).fit(X, labels)
+    assert "no multiplier is below its bound" in reasons(small, X, labels)
+    through_zero = LinearMachine(loss="hinge", C=1e-6, fit_intercept=False).fit(X, labels)
+    assert "no multiplier" not in reasons(through_zero, X, labels)
+    with pytest.warns(ConvergenceWarning):
+        early = LinearMachine(loss="hinge", tol=1e-14, max_iter=1).fit(np.tile(X, (5, 1)), 5 * [*y])
+    assert "before it converged" in reasons(early, np.tile(X, (5, 1)), np.array(5 * [*y]))
+    hard = LinearMachine(loss="hinge", C=math.inf).fit(X, X[:, 0] > 0)
+    assert "sample compression" not in reasons(hard, X, X[:, 0] > 0)
+    # Of the squared hinge there is no such bound, and delta is not divided for one.
+    squared = certify(LinearMachine().fit(X, y), X, y, role="train")
+    assert {math.floor(0.05 / b.delta) for b in squared.bounds} == {4}
+    assert "sample compression bound" not in named(squared)
+    assert not any("sample compression" in reason for reason in squared.left_out)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_margins_of_linear_machines_are_those_of_their_coefficients(loss, dtype):
+    X, y = two_classes(200, noise=1.0)
+    X = (X + 3).astype(dtype)
+    machine = LinearMachine(loss=loss).fit(X, y)
+    found = named(certify(machine, X, y, role="train"))
+    w = np.append(machine.coef_[0].astype(float), machine.intercept_[0])
+    Z = np.column_stack([X.astype(float), np.ones(200)])
+    cosines = np.where(y == "yes", 1, -1) * (Z @ w)
+    cosines /= np.linalg.norm(w) * np.linalg.norm(Z, axis=1)
+    bound = found["PAC-Bayes margin bound"]
+    expected = pac_bayes_margin_bound(cosines, bound.delta)
+    assert expected <= bound.value <= expected + 400 * np.finfo(dtype).eps
+    assert found["relative VC bound"].inputs["vc_dimension"] == 4
 
 
 def test_kernels_given_as_values_or_as_functions():

@@ -13,6 +13,7 @@ from sklearn.cluster import KMeans as PeerKMeans
 from sklearn.decomposition import PCA
 from sklearn.ensemble import BaggingClassifier, IsolationForest, VotingClassifier
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
+from sklearn.linear_model import ElasticNetCV as PeerElasticNetCV
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.mixture import GaussianMixture as PeerMixture
 from sklearn.model_selection import (
@@ -30,8 +31,9 @@ from mlcore.bounds import certify, compare_classifiers, sample_compression_bound
 from mlcore.bounds.certificates.classifier_margins import as_machine
 from mlcore.bounds.certificates.freshness import _in_place
 from mlcore.cluster import KernelKMeans, KMeans
+from mlcore.linear_model import ElasticNetCV, LassoCV, LogisticRegressionCV
 from mlcore.mixture import BernoulliMixture, GaussianMixture
-from mlcore.svm import SVC, SVCCV, SVR, OneClassSVM
+from mlcore.svm import SVC, SVCCV, SVR, LinearSVC, OneClassSVM
 
 
 def two_classes(n=120, seed=0):
@@ -262,9 +264,12 @@ def searches():
     yield GridSearchCV(SVCCV(Cs=[0.1, 1.0, 10.0], gammas=[0.5], cv=2), {"tol": [1e-3, 1e-4]}), 6
     yield make_pipeline(StandardScaler(), SVCCV(Cs=[0.1, 1.0], gammas=[0.5], cv=2)), 2
     yield SVC(), 1
+    yield LogisticRegressionCV(Cs=[0.1, 1.0], l1_ratio=[0.0, 0.5, 1.0], cv=2), 6
+    yield LogisticRegressionCV(Cs=4, cv=2), 4
+    yield GridSearchCV(LinearSVC(), {"C": [0.1, 1.0, 10.0]}, cv=2), 3
 
 
-@pytest.mark.parametrize("i", range(7))
+@pytest.mark.parametrize("i", range(10))
 def test_candidates_of_searches_are_counted(i):
     model, n = list(searches())[i]
     model.fit(X, Y)
@@ -274,6 +279,24 @@ def test_candidates_of_searches_are_counted(i):
     assert n == 1 or f"{n} candidates" in str(found)
     assert certify(model, FRESH, TRUTH, role="validation", n_candidates=3).n_candidates == 3
     assert certify(model, FRESH, TRUTH).n_candidates == 1  # they were chosen by other examples
+
+
+@pytest.mark.parametrize(
+    ("model", "n"),
+    [
+        (ElasticNetCV(l1_ratio=[0.2, 1.0], alphas=7, cv=2), 14),
+        (ElasticNetCV(alphas=[0.1, 1.0, 3.0], cv=2), 3),
+        (LassoCV(alphas=5, cv=3), 5),
+        (PeerElasticNetCV(l1_ratio=[0.2, 0.5, 1.0], alphas=4, cv=2), 12),
+        (make_pipeline(StandardScaler(), LassoCV(alphas=6, cv=2)), 6),
+    ],
+)
+def test_penalties_and_shares_of_a_regression_are_candidates(model, n):
+    loss = {"loss": lambda y, f: np.minimum((y - f) ** 2, 1)}
+    model.fit(X, Y)
+    found = certify(model, FRESH, TRUTH, role="validation", **loss)
+    assert found.n_candidates == n and math.isclose(found.best.delta, 0.05 / n / 2)
+    assert certify(model, FRESH, TRUTH, **loss).n_candidates == 1
 
 
 def test_a_searched_machine_compresses_at_its_share_of_delta():

@@ -56,10 +56,11 @@ def certify(
     ``certify(classifier, X, y)``, or ``certify(predictions, y=y)``. From fresh examples comes the
     binomial bound, which is exact, beside Chernoff's and Hoeffding's, which are never smaller, and
     bounds on recall, error and precision of every class. From training examples: sample compression
-    (support vector machines of two classes; perceptrons, by their mistakes), what learners of
-    `mlcore.pac` guarantee, the PAC-Bayes and Rademacher margin bounds (linear and kernel machines
-    of two classes, whose intercept is the weight of a constant feature), VC bounds (half-spaces of
-    n features have dimension n + 1), and the union bound over a finite class.
+    (support vector machines of two classes, not those of squared hinge losses; perceptrons, by
+    their mistakes), what learners of `mlcore.pac` guarantee, the PAC-Bayes and Rademacher margin
+    bounds (linear and kernel machines of two classes, whose intercept is the weight of a constant
+    feature), VC bounds (half-spaces of n features have dimension n + 1), and the union bound over a
+    finite class.
 
     Choosing the smallest of several bounds after the fact costs confidence. So each of the F
     families of bounds, of which none is always smaller than another, holds at
@@ -84,7 +85,8 @@ def certify(
     n_candidates : int, optional
         Number of classifiers among which this one was chosen, all that were ever compared; each
         gets ``delta / n_candidates``. Not with role "test". By default the number compared by the
-        searches found in the classifier (`mlcore.svm.SVCCV`, scikit-learn's), else 1.
+        searches found in the classifier (scikit-learn's, and those of mlcore: `svm.SVCCV` and the
+        linear models whose penalties are chosen, each pair of penalty and l1_ratio), else 1.
     X_train, y_train : array-like, optional
         Training examples, for the bounds from these as well. `X_train` alone is only compared with
         `X`. Without it, X is searched for training examples that the model keeps (support vectors,

@@ -8,11 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from mlcore.checks import as_class_weights
 from mlcore.kernels.kernel import FunctionKernel
 from mlcore.kernels.vector_kernels import VectorKernel, as_kernel
 
 _ROUNDING = 32  # largest error of a computed cosine, in units in the last place
 _BITS = 64  # of a float
+_CLOSE = 1e-5  # relative: of coefficients as they are stored, and of a hard margin
+_FREE = 1e-3  # of its bound: distance from 0 and the bound of a multiplier that is surely between
 
 
 class Machine(NamedTuple):
@@ -62,6 +65,24 @@ def is_expansion(estimator: Any) -> bool:
     )
 
 
+def is_linear_hinge(estimator: Any) -> bool:
+    """Return True for a linear machine of two classes and the hinge loss that keeps multipliers."""
+    return (
+        _attribute(estimator, "loss") == "hinge"
+        and _attribute(estimator, "support_") is None
+        and np.shape(_attribute(estimator, "dual_coef_"))[:1] == (1,)
+        and len(_attribute(estimator, "classes_", ())) == 2
+        and hasattr(estimator, "duality_gap_")
+        and hasattr(estimator, "decision_function")
+    )
+
+
+def support_of(estimator: Any) -> np.ndarray:
+    """Return the places of the support vectors among the examples of the fit."""
+    support = _attribute(estimator, "support_")
+    return np.flatnonzero(_beta(estimator)) if support is None else np.asarray(support)
+
+
 def description_bits(estimator: Any, counted: bool) -> int | None:
     """Return the description length, in bits, of settings chosen from the data; None if unknown.
 
@@ -70,13 +91,18 @@ def description_bits(estimator: Any, counted: bool) -> int | None:
     parameters = estimator.get_params() if hasattr(estimator, "get_params") else {}
     if "nu" in parameters or not {"C", "Cs"} & set(parameters):
         return None  # the effect of nu depends on the examples that are left out
-    bits = _gamma_bits(estimator, counted)
+    bits = width_bits(estimator, counted)
     bits += 0 if "C" in parameters or counted else _BITS
     return bits + (2 * _BITS if isinstance(parameters.get("class_weight"), str) else 0)
 
 
-def has_free_vector(estimator: Any) -> bool:
-    """Return True if a multiplier is below its bound, so that its vector fixes the intercept."""
+def has_free_vector(estimator: Any, y: np.ndarray) -> bool:
+    """Return True if a multiplier is below its bound, so that its vector fixes the intercept.
+
+    `y` are the labels of the fit.
+    """
+    if is_linear_hinge(estimator):
+        return not estimator.fit_intercept or _is_surely_free(estimator, y)
     bounded = _attribute(estimator, "margin_error_indices_")
     if bounded is not None:
         return not np.isin(estimator.support_, bounded).all()
@@ -85,8 +111,25 @@ def has_free_vector(estimator: Any) -> bool:
     return bool((np.abs(beta) < (1 - 1e-9) * weights * estimator.C).any())
 
 
+def _is_surely_free(estimator, y):
+    """Return True if a multiplier is well between 0 and its bound.
+
+    Multipliers of a linear machine are scaled to add up to 0, so that those at the bound are not
+    on it to the last digit.
+    """
+    codes = (y == estimator.classes_[1]).astype(int)
+    factors = as_class_weights(
+        estimator.class_weight, estimator.classes_, codes, np.ones(len(codes))
+    )
+    bound, size = factors[codes] * estimator.C, np.abs(_beta(estimator))
+    least = _FREE * np.minimum(bound, size.max())
+    return bool(((size > least) & (size < (1 - _FREE) * bound)).any())
+
+
 def may_be_indefinite(estimator: Any) -> bool:
     """Return True if its kernel need not be positive semidefinite."""
+    if not hasattr(estimator, "kernel"):
+        return False
     kernel = _kernel(estimator)
     # A user's kernel is assumed to be positive semidefinite, as nothing is known of it.
     return isinstance(kernel, VectorKernel) and not kernel.positive_semidefinite
@@ -146,6 +189,8 @@ def signed_cosines(
 
 def fitted_to(estimator: Any, X: Any) -> bool:
     """Return True if X holds the support vectors in the rows where the fit found them."""
+    if is_linear_hinge(estimator):
+        return _has_multipliers_of(estimator, X)
     support = np.asarray(estimator.support_)
     shape = _attribute(estimator, "shape_fit_")
     if X.shape[0] <= support.max(initial=-1) or (shape and X.shape[0] != shape[0]):
@@ -160,6 +205,22 @@ def fitted_to(estimator: Any, X: Any) -> bool:
         rows, vectors = sparse.csr_array(rows), sparse.csr_array(vectors)
         return (rows.astype(vectors.dtype) != vectors).nnz == 0
     return bool(np.array_equal(np.asarray(rows).astype(vectors.dtype), vectors))
+
+
+def _has_multipliers_of(estimator, X):
+    """Return True if the rows have the coefficients and margins that their multipliers ask for.
+
+    The duality gap has parts ``|w - v|²/2`` for the sum v of the rows times their multipliers, and
+    ``|beta_i| (m_i - 1)`` for those of a margin m_i above 1.
+    """
+    w, beta = np.ravel(estimator.coef_).astype(np.float64), _beta(estimator)
+    if X.shape != (len(beta), len(w)):
+        return False
+    sizes, gap = np.abs(beta), estimator.duality_gap_
+    margins = np.sign(beta) * (np.ravel(X @ w) + estimator.intercept_[0])
+    left = np.linalg.norm(np.ravel(X.T @ beta) - w) - np.sqrt(2 * gap)
+    above = sizes @ np.maximum(margins - 1, 0) - gap
+    return bool(left <= _CLOSE * np.linalg.norm(w) and above <= _CLOSE * sizes.sum())
 
 
 def _attribute(estimator, name, otherwise=None):

@@ -132,6 +132,8 @@ def searched(model: Any) -> tuple[Any, int]:
         results = _own(model, "cv_results_")
         if isinstance(results, dict) and _own(model, "best_index_") is not None:
             count *= _n_compared(model, results)
+        elif isinstance(errors := _own(model, "mse_path_"), np.ndarray):  # (..., n_folds)
+            count *= math.prod(errors.shape[:-1])
         best, steps = _own(model, "best_estimator_"), _own(model, "steps")
         if best is None:
             inside = searched(steps[-1][1])[1] if isinstance(steps, list) and steps else 1

@@ -15,8 +15,10 @@ from mlcore.bounds.certificates.classifier_margins import (
     fitted_to,
     has_free_vector,
     is_expansion,
+    is_linear_hinge,
     may_be_indefinite,
     signed_cosines,
+    support_of,
 )
 from mlcore.bounds.certificates.learners import (
     has_guarantee,
@@ -65,7 +67,8 @@ class Training:
     @cached_property
     def fitted(self) -> bool:
         """True if the support vectors are in the rows where the fit found them."""
-        return is_expansion(self.estimator) and fitted_to(self.estimator, self.X)
+        has_vectors = is_expansion(self.estimator) or is_linear_hinge(self.estimator)
+        return has_vectors and fitted_to(self.estimator, self.X)
 
     @cached_property
     def cosines(self) -> np.ndarray | str:
@@ -86,7 +89,7 @@ def families(data: Training) -> dict[str, Callable[[Training, float], Bound | st
         bounds["guarantee of the learner"] = own_guarantee
     if is_perceptron(data.estimator):
         bounds["mistake compression bound"] = _mistake_compression
-    elif data.machine is not None and data.machine.expansion and not _averages(data.estimator):
+    elif _compresses(data) and not _averages(data.estimator):
         bounds["sample compression bound"] = _compression
     if data.machine is not None:
         bounds["PAC-Bayes margin bound"] = _pac_bayes
@@ -120,7 +123,7 @@ def heuristics(data: Training) -> list[Bound]:
         of_rounds = mistakes_of_one_epoch(data)
         bounds += [] if of_rounds is None else [of_rounds]
     if data.fitted and not _averages(data.estimator):
-        n_sv = len(data.estimator.support_)
+        n_sv = len(support_of(data.estimator))
         bounds.append(
             Bound(
                 "share of support vectors",
@@ -134,6 +137,12 @@ def heuristics(data: Training) -> list[Bound]:
             )
         )
     return bounds
+
+
+def _compresses(data):
+    """Return True for a machine of two classes that its support vectors determine."""
+    machine = data.machine
+    return machine is not None and (machine.expansion or is_linear_hinge(data.estimator))
 
 
 def _averages(estimator):
@@ -150,26 +159,27 @@ def _compression(data, delta):
     estimator = data.estimator
     if not data.fitted:
         return "the examples are not those that it was fitted to"
-    if getattr(estimator, "fit_status_", 0) != 0:
+    if getattr(estimator, "fit_status_", 0) != 0 or not getattr(estimator, "converged_", True):
         return "the solver stopped before it converged"
     bits = description_bits(estimator, data.machine.counted)
     if bits is None:
         return "the support vectors and the parameters do not determine the machine"
     if may_be_indefinite(estimator):
         return "its kernel need not be positive semidefinite, nor its solution the only one"
-    if not has_free_vector(estimator):
+    if not has_free_vector(estimator, data.y):
         return "no multiplier is below its bound, so that all examples had a part in the intercept"
     # Count the errors on all other examples.
     rest = np.ones(len(data.wrong), dtype=bool)
-    rest[np.asarray(estimator.support_)] = False
-    k, errors = len(estimator.support_), int(data.wrong[rest].sum())
+    support = support_of(estimator)
+    rest[support] = False
+    k, errors = len(support), int(data.wrong[rest].sum())
     log_messages = math.nextafter(bits * math.log(2), math.inf)
     # Say what the bound assumes.
+    fixed = "Kernel, positive semidefinite," if data.machine.expansion else "Features"
     assumptions = [
         "Fitted without sample weights; trained on its support vectors alone the machine is the "
         "same, which is so for the exact solution, and is assumed within the solver's tolerance.",
-        "Kernel, positive semidefinite, and cost were fixed before the data, or are among the "
-        "candidates.",
+        f"{fixed} and cost were fixed before the data, or are among the candidates.",
     ]
     if bits:
         assumptions.append(f"Of these, what came from the data is told in {bits} bits, paid for.")
