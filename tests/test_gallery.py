@@ -84,13 +84,29 @@ def a_smaller_penalty_keeps_more_pixels(example):
     assert used == sorted(used) and 0 < used[0] < 50
 
 
+def more_pixels_have_coefficients_as_the_penalty_falls(example):
+    path, label = example["path"], example["picture"].artists_["chosen"].get_label()
+    assert path.n_nonzero[0] == 0 < path.n_nonzero[-1]
+    place = int(np.argmin(np.abs(path.Cs - example["search"].C_)))
+    assert f"{path.n_nonzero[place]} of 64 not 0" in label
+    assert example["right"] > 0.9
+
+
+def hollow_marks_hold_0(example):
+    artists, ends = example["picture"].artists_, example["inference"].confidence_interval()[:4]
+    holds = (ends[:, 0] <= 0) & (0 <= ends[:, 1])
+    assert list(artists["perhaps"].get_ydata()) == list(np.flatnonzero(holds)) and holds.any()
+
+
 # What the texts say, beyond what is asked of all pictures.
 CLAIMS = {
     "advice_of_experts": regret_stays_below_its_bound,
     "binary_digits": pixels_are_probabilities,
+    "chosen_penalty": more_pixels_have_coefficients_as_the_penalty_falls,
     "circles": one_component_separates,
     "em_never_falls": no_step_falls_and_ends_differ,
     "how_many_examples": bounds_rise_with_what_was_chosen_from,
+    "how_sure_of_a_coefficient": hollow_marks_hold_0,
     "labelings_of_intervals": intervals_reach_the_bound,
     "look_when_you_like": the_sequence_is_wider,
     "mistakes_and_their_bound": the_bound_is_drawn,
@@ -117,7 +133,9 @@ def test_an_example_shows_what_it_says(name, capsys):
     assert faults(figures[0]) == []
     for value in example.values():
         if hasattr(value, "cv_results_") or hasattr(value, "criterion_values_"):
-            assert not on_the_rim(example.get("picture") or search_scores(value))
+            drawn = example.get("picture")
+            has_scores = drawn is not None and "scores" in drawn.artists_
+            assert not on_the_rim(drawn if has_scores else search_scores(value))
     if name in CLAIMS:
         CLAIMS[name]({**example, "printed": printed})
 

@@ -9,15 +9,16 @@ with the first picture: ``python -m pip install "mlcore[plot]"``.
 from mlcore.plot.affinities import normalized_affinities
 from mlcore.plot.bounds import bound_curves, certificate_bounds
 from mlcore.plot.calibration import reliability_curve
-from mlcore.plot.correlations import canonical_correlations
+from mlcore.plot.coefficients import coefficient_intervals, penalty_path
 from mlcore.plot.decision_regions import decision_regions
+from mlcore.plot.directions.correlations import canonical_correlations
+from mlcore.plot.directions.projections import biplot, reconstructions
+from mlcore.plot.directions.spectra import eigengaps, scree
 from mlcore.plot.fits import objective_trace, start_quality
 from mlcore.plot.mixtures import mixture_ellipses
 from mlcore.plot.picture import Picture
-from mlcore.plot.projections import biplot, reconstructions
 from mlcore.plot.searches import search_scores
 from mlcore.plot.silhouettes import silhouettes
-from mlcore.plot.spectra import eigengaps, scree
 from mlcore.plot.topics import topics
 from mlcore.plot.trees import dendrogram
 
@@ -27,12 +28,14 @@ __all__ = [
     "bound_curves",
     "canonical_correlations",
     "certificate_bounds",
+    "coefficient_intervals",
     "decision_regions",
     "dendrogram",
     "eigengaps",
     "mixture_ellipses",
     "normalized_affinities",
     "objective_trace",
+    "penalty_path",
     "reconstructions",
     "reliability_curve",
     "scree",

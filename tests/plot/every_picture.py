@@ -15,7 +15,7 @@ from mlcore.bounds import certify
 from mlcore.cluster import AgglomerativeClustering, KMeans, SpectralClustering, affinity
 from mlcore.datasets import load_digits, load_iris
 from mlcore.decomposition import CCA, PCA
-from mlcore.linear_model import LogisticRegression
+from mlcore.linear_model import Lasso, LassoCV, LinearRegression, LogisticRegression
 from mlcore.mixture import PLSA, GaussianMixture
 from mlcore.svm import SVC, SVCCV
 
@@ -27,6 +27,7 @@ X = np.random.default_rng(0).normal(size=(60, 2)) + np.repeat([[0, 0], [3, 1]], 
 Y = np.repeat([0, 1], 30)
 IRIS, SPECIES = load_iris()
 DIGITS = load_digits()[0] / 16
+LINES = LassoCV(alphas=30, eps=1e-2).fit(IRIS[:, :3], IRIS[:, 3])
 
 
 # A call of every function, for what all of them promise.
@@ -39,6 +40,9 @@ CALLS = {
     "certificate_bounds": lambda ax: plot.certificate_bounds(
         certify(SVC().fit(IRIS[::2], SPECIES[::2]), IRIS[1::2], SPECIES[1::2]), ax=ax
     ),
+    "coefficient_intervals": lambda ax: plot.coefficient_intervals(
+        LinearRegression().fit(IRIS[:, :3], IRIS[:, 3]).inference(), ax=ax
+    ),
     "decision_regions": lambda ax: plot.decision_regions(SVC().fit(X, Y), X, Y, ax=ax),
     "dendrogram": lambda ax: plot.dendrogram(AgglomerativeClustering(3).fit(X), ax=ax),
     "eigengaps": lambda ax: plot.eigengaps(SpectralClustering(2, random_state=0).fit(X), ax=ax),
@@ -47,6 +51,9 @@ CALLS = {
     ),
     "normalized_affinities": lambda ax: plot.normalized_affinities(affinity(X), Y, ax=ax),
     "objective_trace": lambda ax: plot.objective_trace(LogisticRegression().fit(X, Y), ax=ax),
+    "penalty_path": lambda ax: plot.penalty_path(
+        Lasso().path(IRIS[:, :3], IRIS[:, 3], alphas=LINES.alphas_), chosen=LINES, ax=ax
+    ),
     "reconstructions": lambda ax: plot.reconstructions(
         PCA(20).fit(DIGITS), DIGITS[:2], (8, 8), counts=(1, 5, 99), ax=ax
     ),

@@ -37,10 +37,18 @@ from mlcore.cluster import (
 from mlcore.decomposition import CCA, PCA
 from mlcore.discriminant import LinearDiscriminantAnalysis
 from mlcore.kernel_ridge import KernelRidgeCV
-from mlcore.linear_model import LogisticRegression, Perceptron
+from mlcore.linear_model import (
+    ElasticNet,
+    Lasso,
+    LassoCV,
+    LinearRegression,
+    LogisticRegression,
+    LogisticRegressionCV,
+    Perceptron,
+)
 from mlcore.mixture import PLSA, GaussianMixture
 from mlcore.naive_bayes import GaussianNB
-from mlcore.svm import SVC, SVCCV
+from mlcore.svm import SVC, SVCCV, LinearSVC
 
 DIFFERENCE = 2  # of 255, root mean square
 RNG = np.random.default_rng(0)
@@ -621,3 +629,146 @@ def test_regions_of_arrow_tables():
     table = pyarrow.table({"a": X[:, 0], "b": X[:, 1]})
     picture = plot.decision_regions(GaussianNB().fit(table, y), table, y, resolution=20)
     assert picture.ax_.get_xlabel() == "a"
+
+
+@pytest.mark.parametrize("kind", ["lasso", "ridge", "logistic", "svm"])
+def test_a_path_is_drawn_with_its_penalties_ascending(kind):
+    values = np.array([0.3, 0.01, 2.0, 0.05])
+    path = {
+        "lasso": lambda: ElasticNet().path(X, Y, alphas=values),
+        "ridge": lambda: LinearRegression().fit(X, Y).path(values),
+        "logistic": lambda: LogisticRegression(l1_ratio=1.0).path(X, Y, Cs=values),
+        "svm": lambda: LinearSVC().path(X, Y, Cs=values),
+    }[kind]()
+    picture = plot.penalty_path(path, chosen=0.05, feature_names=["height", "width"])
+    lines, order = picture.artists_["coefficients"], [1, 3, 0, 2]
+    for j, line in enumerate(lines):
+        assert_array_equal(line.get_xdata(), values[order])
+        assert_array_equal(line.get_ydata(), path.coef[order, j])
+    used = path.coef[3] != 0
+    for name, line, here in zip(["height", "width"], lines, used, strict=True):
+        assert (line.get_label() == name) == here
+    assert list(picture.artists_["chosen"].get_xdata()) == [0.05, 0.05]
+    name = "alpha" if kind in ("lasso", "ridge") else "C"
+    assert picture.ax_.get_xlabel() == name and picture.ax_.get_xscale() == "log"
+    assert picture.artists_["chosen"].get_label() == f"chosen: {name} = 0.05" + (
+        "" if used.all() else ",\n1 of 2 not 0"
+    )
+    assert faults(picture.figure_) == []
+
+
+def test_the_choice_of_a_search_is_marked():
+    D, d = DIGITS[:300], (np.arange(300) % 7).astype(float)
+    search = LassoCV(alphas=20, cv=3).fit(D, d)
+    path = Lasso().path(D, d, alphas=search.alphas_)
+    picture = plot.penalty_path(path, chosen=search, n_names=3)
+    used = int(np.count_nonzero(path.coef[list(search.alphas_).index(search.alpha_)]))
+    label = picture.artists_["chosen"].get_label()
+    assert label == f"chosen: alpha = {search.alpha_:.3g},\n{used} of 64 not 0"
+    # A search of costs has its coefficients, of which the mean over folds is drawn.
+    costs = LogisticRegressionCV(Cs=[0.01, 0.1, 1.0], l1_ratio=[0.0, 1.0], cv=3).fit(X, Y)
+    picture = plot.penalty_path(costs)
+    share = [0.0, 1.0].index(costs.l1_ratio_)
+    mean = costs.coefs_paths_[:, share, :, 0].mean(axis=0)
+    for j, line in enumerate(picture.artists_["coefficients"]):
+        assert_allclose(line.get_ydata(), mean[:, j], rtol=1e-12)
+    assert picture.artists_["chosen"].get_xdata()[0] == costs.C_
+    # Of a ridge path the least generalised cross-validation is best.
+    ridge = LinearRegression().fit(X, Y).path([0.1, 10.0, 1000.0])
+    assert (
+        plot.penalty_path(ridge).artists_["chosen"].get_xdata()[0]
+        == (ridge.alphas[ridge.gcv.argmin()])
+    )
+    assert "chosen" not in plot.penalty_path(path).artists_
+
+
+def test_large_coefficients_have_names_and_others_are_grey():
+    path = SimpleNamespace(alphas=np.array([1.0, 2.0]), coef=np.array([[5.0, 1, -3], [0, 2, -4]]))
+    for chosen, names in ((None, {"a", "c"}), (1.0, {"a", "c"}), (2.0, {"b", "c"})):
+        picture = plot.penalty_path(path, chosen=chosen, feature_names=list("abc"), n_names=2)
+        lines = picture.artists_["coefficients"]
+        shown = {line.get_label() for line in lines if not line.get_label().startswith("_")}
+        assert shown == names
+        assert len({line.get_color() for line in lines}) == 3
+    artists = plot.penalty_path(path, n_names=0).artists_
+    assert {line.get_color() for line in artists["coefficients"]} == {"#777777"}
+
+
+def test_a_path_of_several_classes_asks_for_one():
+    model = LogisticRegression(l1_ratio=1.0)
+    path = model.path(IRIS, SPECIES, Cs=[0.1, 1.0])
+    line = plot.penalty_path(path, target=2).artists_["coefficients"][3]
+    assert_array_equal(line.get_ydata(), path.coef[:, 2, 3])
+    for target in (None, 3, -1):
+        with pytest.raises(ValueError, match="target="):
+            plot.penalty_path(path, target=target)
+    targets = LinearRegression().fit(IRIS[:, :2], IRIS[:, 2:]).path([1.0, 10.0, 100.0])
+    for target in (0, 1):
+        chosen = plot.penalty_path(targets, target=target).artists_["chosen"].get_xdata()[0]
+        assert chosen == targets.alphas[targets.gcv[:, target].argmin()]
+
+
+@pytest.mark.parametrize(
+    ("path", "options", "match"),
+    [
+        ("lasso", {}, "path='lasso'"),
+        (LassoCV(), {}, "keeps no coefficients of other penalties"),
+        (SimpleNamespace(alphas=[0.0, 1.0], coef=np.ones((2, 1))), {}, "above 0"),
+        (SimpleNamespace(Cs=[1.0, np.inf], coef=np.ones((2, 1))), {}, "two Cs at least"),
+        (SimpleNamespace(Cs=[1.0], coef=np.ones((1, 1))), {}, "two Cs at least"),
+        (SimpleNamespace(Cs=[1.0, 2.0], coef=np.ones((2, 1))), {"chosen": 3.0}, "from 1 to 2"),
+        (SimpleNamespace(Cs=[1.0, 2.0], coef=np.ones((2, 1))), {"chosen": "best"}, "that has C_"),
+        (SimpleNamespace(Cs=[1.0, 2.0], coef=np.ones((2, 1))), {"target": 0}, "target=0"),
+        (SimpleNamespace(Cs=[1.0, 2.0], coef=np.ones((2, 1))), {"n_names": 9}, "n_names=9"),
+    ],
+)
+def test_what_is_no_path_is_refused(path, options, match):
+    with pytest.raises(ValueError, match=match):
+        plot.penalty_path(path, **options)
+
+
+def test_intervals_are_those_of_the_inference_and_full_marks_exclude_0():
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(80, 6))
+    found = LinearRegression().fit(Z, 2 * Z[:, 0] - Z[:, 3] + rng.normal(size=80)).inference()
+    for level in (0.5, 0.95, 0.999):
+        picture = plot.coefficient_intervals(found, level=level, intercept=True)
+        ends = found.confidence_interval(level)
+        segments = np.array(picture.artists_["intervals"].get_segments())
+        assert_array_equal(segments[:, :, 0], ends)
+        assert_array_equal(segments[:, 0, 1], np.arange(7))
+        # The interval holds 0 where the probability is above what the level leaves.
+        sure = np.flatnonzero(found.p_values < 1 - level)
+        assert_array_equal(picture.artists_["surely"].get_ydata(), sure)
+        assert_array_equal(picture.artists_["surely"].get_xdata(), found.estimates[sure])
+        assert len(picture.artists_["perhaps"].get_xdata()) == 7 - len(sure)
+        assert f"{100 * level:g}% interval" in picture.ax_.get_xlabel()
+        names = [text.get_text() for text in picture.ax_.get_yticklabels()]
+        assert names == [*(f"x{j}" for j in range(6)), "intercept"]
+        assert faults(picture.figure_) == []
+
+
+def test_intervals_of_classes_and_of_what_the_data_do_not_determine():
+    model = LogisticRegression(C=np.inf, tol=1e-8).fit(IRIS[:, :2], SPECIES == 1)
+    found = model.inference(IRIS[:, :2], SPECIES == 1)
+    artists = plot.coefficient_intervals(found).artists_
+    assert len(artists["intervals"].get_segments()) == 2
+    twice = np.column_stack([X, X[:, 0]])
+    found = LinearRegression().fit(twice, Y).inference()
+    picture = plot.coefficient_intervals(found, feature_names=["a", "b", "a again"])
+    names = [text.get_text() for text in picture.ax_.get_yticklabels()]
+    assert names == ["a (undetermined)", "b", "a again (undetermined)"]
+    assert len(picture.artists_["intervals"].get_segments()) == 1
+    assert faults(picture.figure_) == []
+    two = LinearRegression().fit(IRIS[:, :2], IRIS[:, 2:]).inference()
+    segments = plot.coefficient_intervals(two, target=1).artists_["intervals"].get_segments()
+    assert_array_equal(np.array(segments)[:, :, 0], two.confidence_interval()[1, :2])
+    for target in (None, 2):
+        with pytest.raises(ValueError, match="target="):
+            plot.coefficient_intervals(two, target=target)
+    with pytest.raises(ValueError, match="target=0"):
+        plot.coefficient_intervals(found, target=0)
+    with pytest.raises(ValueError, match="inference="):
+        plot.coefficient_intervals(model)
+    with pytest.raises(ValueError, match="feature_names="):
+        plot.coefficient_intervals(found, feature_names=["a"])

@@ -1,0 +1,1 @@
+"""Directions in the space of features: spectra, samples and features in a plane, correlations."""
