@@ -17,8 +17,7 @@ import mlcore
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-NAMES = ("index", "start", "missing_values", "metrics", "coming_from_glmnet_and_liblinear")
-PAGES = [ROOT / "docs" / f"{name}.md" for name in NAMES]
+PAGES = [ROOT / "docs" / f"{name}.md" for name in ("index", "start", "missing_values", "metrics")]
 GUIDES = [*PAGES, *sorted((ROOT / "docs" / "guides").glob("[!i]*.md"))]
 FAMILIES = [name for name in mlcore.__all__ if inspect.ismodule(getattr(mlcore, name))]
 
