@@ -232,3 +232,16 @@ def test_rounds_that_end_a_fit_are_a_warning():
         LassoCV(alphas=[1e-5], tol=1e-14, max_iter=1, cv=2).fit(A, y)
     assert len(caught) == 3  # of two folds, and of all samples
     assert all("max_iter=1" in str(warning.message) for warning in caught)
+
+
+def test_paths_are_those_of_the_model_without_folds():
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(40, 6)), rng.normal(size=40)
+    for search, model in (
+        (LassoCV(), Lasso()),
+        (ElasticNetCV(l1_ratio=0.3), ElasticNet(l1_ratio=0.3)),
+    ):
+        found, expected = search.path(X, y), model.path(X, y)
+        assert all(np.array_equal(a, b) for a, b in zip(found, expected, strict=True))
+    with pytest.raises(ValueError, match="one l1_ratio, not 2"):
+        ElasticNetCV(l1_ratio=[0.3, 0.5]).path(X, y)

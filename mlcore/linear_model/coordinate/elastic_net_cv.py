@@ -256,6 +256,15 @@ class ElasticNetCV(ElasticNet):
         squares = part.mean_squares(np.ascontiguousarray(coef[:, :, 0]))
         return np.ldexp(squares, 2 * data_units.target_power[0]), path.duality_gap
 
+    def _settings(self):
+        """Return the settings of `path`, whose penalties replace that of the settings."""
+        ratios = self._ratios()
+        if len(ratios) > 1:
+            raise ValueError(
+                f"{type(self).__name__}: path takes one l1_ratio, not {len(ratios)}: use ElasticNet."
+            )
+        return self._settings_of(1.0, ratios[0])
+
     def _ratios(self):
         owner = type(self).__name__
         ratios = [self.l1_ratio] if np.ndim(self.l1_ratio) == 0 else list(self.l1_ratio)
