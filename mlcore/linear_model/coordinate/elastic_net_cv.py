@@ -261,7 +261,8 @@ class ElasticNetCV(ElasticNet):
         ratios = self._ratios()
         if len(ratios) > 1:
             raise ValueError(
-                f"{type(self).__name__}: path takes one l1_ratio, not {len(ratios)}: use ElasticNet."
+                f"{type(self).__name__}: path takes one l1_ratio, not {len(ratios)}; use ElasticNet"
+                " for each."
             )
         return self._settings_of(1.0, ratios[0])
 
