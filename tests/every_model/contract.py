@@ -8,8 +8,10 @@ import hashlib
 import re
 import warnings
 from collections.abc import Callable
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import partial
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -496,8 +498,9 @@ def pandas_frame(X):
 
 
 def polars_frame(X):
-    pl = pytest.importorskip("polars")  # which has no wheels for free-threaded Python
-    return pl.DataFrame(X, schema=list("abcd"), orient="row")
+    import polars as pl
+
+    return pl.DataFrame(X, schema=[f"column {j}" for j in range(X.shape[1])], orient="row")
 
 
 LAYOUTS = {
@@ -512,6 +515,18 @@ LAYOUTS = {
     "polars": polars_frame,
     "objects": lambda X: X.astype(object),
 }
+if find_spec("polars") is None:  # which has no wheels for free-threaded Python
+    del LAYOUTS["polars"]
+
+
+@contextmanager
+def case(*what):
+    """Say of a failure in which case of its test it was."""
+    try:
+        yield
+    except BaseException as error:
+        error.add_note(f"in the case {what}")
+        raise
 
 
 def only(condition):

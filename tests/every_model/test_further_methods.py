@@ -13,6 +13,7 @@ from contract import (
     LAYOUTS,
     MODELS,
     NAN,
+    case,
     digest,
     fitted,
     nothing,
@@ -87,24 +88,22 @@ def plain(answer):
     return [np.asarray(part) for part in parts]
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
 @every_method
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 @pytest.mark.filterwarnings("ignore:X has feature names")
-def test_every_layout_gives_the_same_and_is_left_untouched(layout, method, entry, data):
+def test_every_layout_gives_the_same_and_is_left_untouched(method, entry, data):
     X, y = data
     model = made(entry, method, X, y)
     given = argument(model, method, X)
-    if layout == "polars" and given.shape[1] != 4:
-        arranged = pytest.importorskip("polars").DataFrame(given, orient="row")
-    else:
-        arranged = LAYOUTS[layout](given)
-    before = copy.deepcopy(arranged)
     expected = plain(called(entry, copy.deepcopy(model), method, given, y))
-    found = plain(called(entry, copy.deepcopy(model), method, arranged, y))
-    for one, other in zip(found, expected, strict=True):
-        assert_array_equal(one, other)
-    assert_array_equal(np.asarray(arranged), np.asarray(before))
+    for layout, arrange in LAYOUTS.items():
+        with case(layout):
+            arranged = arrange(given)
+            before = copy.deepcopy(arranged)
+            found = plain(called(entry, copy.deepcopy(model), method, arranged, y))
+            for one, other in zip(found, expected, strict=True):
+                assert_array_equal(one, other)
+            assert_array_equal(np.asarray(arranged), np.asarray(before))
 
 
 BAD = {
@@ -119,15 +118,16 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("case", BAD)
 @every_method
-def test_what_is_no_real_matrix_of_the_fit_is_refused(case, method, entry, data):
+def test_what_is_no_real_matrix_of_the_fit_is_refused(method, entry, data):
     X, y = data
     model = made(entry, method, X, y)
     given, before = argument(model, method, X), digest(model)
-    spoil, error, message = BAD[case]
-    refuses(lambda: called(entry, model, method, spoil(given), y), error, message)
-    assert digest(model) == before
+    for what, (spoil, error, message) in BAD.items():
+        with case(what):
+            spoiled = spoil(given)
+            refuses(lambda A=spoiled: called(entry, model, method, A, y), error, message)
+            assert digest(model) == before
 
 
 @pytest.mark.parametrize(

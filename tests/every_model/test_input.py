@@ -15,6 +15,7 @@ from contract import (
     N_SAMPLES,
     NAN,
     answers,
+    case,
     contents,
     digest,
     fitted,
@@ -23,20 +24,21 @@ from contract import (
 )
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_every_layout_gives_the_same_and_is_left_untouched(layout, entry, data):
+def test_every_layout_gives_the_same_and_is_left_untouched(entry, data):
     X, y = data
-    arranged = LAYOUTS[layout](X)
-    before = copy.deepcopy(arranged)
     plain = entry.make().fit(X, y)
-    model = entry.make().fit(arranged, None if y is None else y.tolist())
-    for found, expected in zip(answers(model, arranged), answers(plain, X), strict=True):
-        assert_array_equal(found, expected)
-    assert_array_equal(np.asarray(arranged), np.asarray(before))
-    state = fitted(model)
-    state.pop("feature_names_in_", None)
-    vars(state.get("estimator_", model)).pop("feature_names_in_", None)
-    assert contents(state) == contents(fitted(plain))
+    for layout, arrange in LAYOUTS.items():
+        with case(layout):
+            arranged = arrange(X)
+            before = copy.deepcopy(arranged)
+            model = entry.make().fit(arranged, None if y is None else y.tolist())
+            for found, expected in zip(answers(model, arranged), answers(plain, X), strict=True):
+                assert_array_equal(found, expected)
+            assert_array_equal(np.asarray(arranged), np.asarray(before))
+            state = fitted(model)
+            state.pop("feature_names_in_", None)
+            vars(state.get("estimator_", model)).pop("feature_names_in_", None)
+            assert contents(state) == contents(fitted(plain))
 
 
 def test_memory_mapped_input(entry, data, tmp_path):
@@ -51,15 +53,16 @@ def test_memory_mapped_input(entry, data, tmp_path):
 
 # 0, 1 and 2 in every column: equal rows of two classes, which a small nu cannot tell apart.
 @pytest.mark.filterwarnings("ignore:NuSVC. at nu=0.3 the margin is zero")
-@pytest.mark.parametrize("dtype", ["f4", ">f4", "f2", "g", "i1", "u8", "?"])
-def test_every_real_type_is_taken(dtype, entry, data):
-    X, y = data
-    X = (1.0 * (X > 0) + (X > 1)).astype(dtype)
-    exact = np.float32 if np.dtype(dtype).newbyteorder("=") == np.float32 else np.float64
-    model = entry.make().fit(X, y)
-    expected = entry.make().fit(X.astype(exact), y)
-    for found, right in zip(answers(model, X), answers(expected, X.astype(exact)), strict=True):
-        assert_array_equal(found, right)
+def test_every_real_type_is_taken(entry, data):
+    steps, y = 1.0 * (data[0] > 0) + (data[0] > 1), data[1]
+    for dtype in ("f4", ">f4", "f2", "g", "i1", "u8", "?"):
+        with case(dtype):
+            X = steps.astype(dtype)
+            exact = np.float32 if np.dtype(dtype).newbyteorder("=") == np.float32 else np.float64
+            model = entry.make().fit(X, y)
+            expected = answers(entry.make().fit(X.astype(exact), y), X.astype(exact))
+            for found, right in zip(answers(model, X), expected, strict=True):
+                assert_array_equal(found, right)
 
 
 def test_later_calls_take_any_float_type_and_one_row(entry, data):
@@ -95,41 +98,41 @@ WRONG_TYPES = {
 TEXT = ("strings", "bytes", "text objects")
 
 
-@pytest.mark.parametrize("case", WRONG_TYPES)
-def test_what_is_no_real_matrix_is_refused_by_every_method(case, entry, data):
+def test_what_is_no_real_matrix_is_refused_by_every_method(entry, data):
     X, y = data
-    spoil, error, message = WRONG_TYPES[case]
-    if entry.text and case in TEXT:
-        text = entry.make().fit(spoil(X), y)
-        assert_array_equal(text.predict(spoil(X)), entry.make().fit(X, y).predict(X))
-        return
-    if entry.text and case == "dates":
-        dates = spoil(np.round(X))
-        times = entry.make().fit(dates, y)
-        numbers = entry.make().fit(np.round(X), y)
-        assert_array_equal(times.predict(dates), numbers.predict(np.round(X)))
-        return
-    refuses(lambda: entry.make().fit(spoil(X), y), error, message)
     model = entry.make().fit(X, y)
-    for method in methods(model):
-        refuses(lambda method=method: method(spoil(X)), error, message)
+    for what, (spoil, error, message) in WRONG_TYPES.items():
+        with case(what):
+            if entry.text and what in TEXT:
+                text = entry.make().fit(spoil(X), y)
+                assert_array_equal(text.predict(spoil(X)), model.predict(X))
+            elif entry.text and what == "dates":
+                dates = spoil(np.round(X))
+                times = entry.make().fit(dates, y)
+                numbers = entry.make().fit(np.round(X), y)
+                assert_array_equal(times.predict(dates), numbers.predict(np.round(X)))
+            else:
+                for call in (lambda A: entry.make().fit(A, y), *methods(model)):
+                    refuses(lambda call=call, spoil=spoil: call(spoil(X)), error, message)
 
 
-@pytest.mark.parametrize("bad", [NAN, INF, -INF, 1e200])
+BAD_VALUES = {NAN: "NaN", INF: "infinity", -INF: "infinity", 1e200: "too large"}
+
+
 @pytest.mark.parametrize("place", [(0, 0), (N_SAMPLES - 1, N_FEATURES - 1), (31, 2)])
-def test_nan_infinity_and_huge_values_are_refused_by_every_method(bad, place, entry, data):
+def test_nan_infinity_and_huge_values_are_refused_by_every_method(place, entry, data):
     X, y = data
-    spoiled = X.copy()
-    spoiled[place] = bad
-    message = {True: "NaN", False: "infinity"}[bad != bad] if abs(bad) != 1e200 else "too large"
     model = entry.make().fit(X, y)
-    arrangements = [spoiled, np.asfortranarray(spoiled)]
-    if entry.sparse:
-        arrangements.append(sp.csc_array(spoiled))
-    for arranged in arrangements:
-        refuses(lambda a=arranged: entry.make().fit(a, y), ValueError, f"X contains .*{message}")
-        for method in methods(model):
-            refuses(lambda a=arranged, m=method: m(a), ValueError, f"X contains .*{message}")
+    for bad, word in BAD_VALUES.items():
+        spoiled = X.copy()
+        spoiled[place] = bad
+        arrangements = [spoiled, np.asfortranarray(spoiled)]
+        if entry.sparse:
+            arrangements.append(sp.csc_array(spoiled))
+        for call in (lambda A: entry.make().fit(A, y), *methods(model)):
+            with case(bad, call):
+                for A in arrangements:
+                    refuses(lambda A=A, call=call: call(A), ValueError, f"X contains .*{word}")
 
 
 def test_what_cannot_fit_is_refused_before_it_is_allocated(entry, data):

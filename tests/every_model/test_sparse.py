@@ -4,42 +4,40 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
+from sklearn.base import clone
 
-from contract import INF, NAN, answers, methods, only, refuses, sparse_samples
+from contract import INF, NAN, answers, case, methods, only, refuses, sparse_samples
 
 FORMATS = ("csr", "csc", "coo", "bsr", "dia", "dok", "lil")
 
 
-@pytest.mark.parametrize("form", [f"{f}_{kind}" for f in FORMATS for kind in ("array", "matrix")])
-def test_every_sparse_format_is_as_csr_or_refused(form, entry):
+def test_every_sparse_format_is_as_csr_or_refused(entry):
     X = sparse_samples(entry)
     y = entry.targets(X)
-    given = getattr(sp, form)(X)
-    if not entry.sparse:
-        refuses(lambda: entry.make().fit(given, y), TypeError, "[Ss]parse")
-        return
-    csr = sp.csr_array(given)  # with the zeros that blocks store
-    expected = entry.make().fit(csr, y)
-    model = entry.make().fit(given, y)
-    for found, same in zip(answers(model, given), answers(expected, csr), strict=True):
-        assert_array_equal(found, same)
+    for form in [f"{f}_{kind}" for f in FORMATS for kind in ("array", "matrix")]:
+        with case(form):
+            given = getattr(sp, form)(X)
+            if not entry.sparse:
+                refuses(lambda A=given: entry.make().fit(A, y), TypeError, "[Ss]parse")
+                continue
+            csr = sp.csr_array(given)  # with the zeros that blocks store
+            expected = answers(entry.make().fit(csr, y), csr)
+            model = entry.make().fit(given, y)
+            for found, same in zip(answers(model, given), expected, strict=True):
+                assert_array_equal(found, same)
 
 
-@pytest.mark.parametrize("kind", [sp.csr_array, sp.csc_array])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
-def test_sparse_formats_agree_with_each_other_and_with_dense(kind, dtype, entry):
+@only(lambda entry: entry.sparse)
+def test_sparse_formats_agree_with_each_other_and_with_dense(dtype, entry):
     X = (2 * sparse_samples(entry)).astype(dtype)
     y = entry.targets(sparse_samples(entry))
-    if not entry.sparse:
-        refuses(lambda: entry.make().fit(kind(X), y), TypeError, "[Ss]parse")
-        return
     params = {"tol": 1e-5} if "tol" in entry.make().get_params() else {}
-    sparse = entry.make().set_params(**params).fit(kind(X), y)
-    canonical = entry.make().set_params(**params).fit(sp.csr_array(X), y)
-    dense = entry.make().set_params(**params).fit(X, y)
-    csr = sp.csr_array(X)
-    all_answers = (answers(sparse, kind(X)), answers(canonical, csr), answers(dense, X))
-    for found, same, close in zip(*all_answers, strict=True):
+    model = entry.make().set_params(**params)
+    rows, columns, dense = (
+        answers(clone(model).fit(A, y), A) for A in (sp.csr_array(X), sp.csc_array(X), X)
+    )
+    for found, same, close in zip(rows, columns, dense, strict=True):
         assert_array_equal(found, same)
         if found.dtype.kind == "f":
             assert_allclose(found, close, atol=2e-3)
@@ -87,23 +85,24 @@ def broken(what, entry):
     return X
 
 
-@pytest.mark.parametrize(
-    ("what", "message"),
-    [
-        ("indices too large", "out of range"),
-        ("indices negative", "out of range"),
-        ("indptr decreasing", "never decrease"),
-        ("indptr past the end", "indptr ends at"),
-        ("indptr short", "indptr has length"),
-        ("data short", "lengths"),
-        ("NaN", "contains NaN"),
-        ("infinity", "contains infinity"),
-    ],
-)
+BROKEN = {
+    "indices too large": "out of range",
+    "indices negative": "out of range",
+    "indptr decreasing": "never decrease",
+    "indptr past the end": "indptr ends at",
+    "indptr short": "indptr has length",
+    "data short": "lengths",
+    "NaN": "contains NaN",
+    "infinity": "contains infinity",
+}
+
+
 @only(lambda entry: entry.sparse)
-def test_corrupt_sparse_input_is_refused_by_every_method(what, message, entry):
+def test_corrupt_sparse_input_is_refused_by_every_method(entry):
     X = sparse_samples(entry)
-    refuses(lambda: entry.make().fit(broken(what, entry), entry.targets(X)), ValueError, message)
-    model = entry.fit(sp.csr_array(X).toarray())
-    for method in methods(model):
-        refuses(lambda method=method: method(broken(what, entry)), ValueError, message)
+    y = entry.targets(X)
+    model = entry.fit(X)
+    for what, message in BROKEN.items():
+        with case(what):
+            for call in (lambda A: entry.make().fit(A, y), *methods(model)):
+                refuses(lambda call=call, w=what: call(broken(w, entry)), ValueError, message)
