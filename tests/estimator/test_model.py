@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning as PeerConvergenceWarning
 from sklearn.exceptions import NotFittedError as PeerNotFittedError
 from sklearn.metrics import accuracy_score, r2_score
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import check_estimator
 
 import mlcore
 from mlcore.checks import as_labels, as_targets, as_weights
@@ -92,9 +92,9 @@ X = np.array([[0.0, 1], [0, 2], [5, 1], [6, 2], [6, 1]])
 y = np.array([0, 0, 1, 1, 1])
 
 
-@parametrize_with_checks([NearestMean(), Mean(), Doubling()])
-def test_scikit_learns_checks(estimator, check):
-    check(estimator)
+@pytest.mark.parametrize("model", [NearestMean(), Mean(), Doubling()], ids=repr)
+def test_scikit_learns_checks(model):
+    check_estimator(model, on_skip=None)
 
 
 # ---- parameters
