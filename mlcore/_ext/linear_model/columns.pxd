@@ -145,7 +145,8 @@ cdef inline void add_products(const Columns* Z, const Py_ssize_t* members, Py_ss
     `packed` (width, n) has dense members side by side; `work` (n,) is 0, and is again.
     """
     cdef Py_ssize_t a, b, i, j
-    cdef int64_t at
+    cdef int64_t at, entries, fewer
+    cdef bint several
     if not Z.sparse:
         for a in range(before, count):
             for i in range(Z.n):
@@ -153,13 +154,21 @@ cdef inline void add_products(const Columns* Z, const Py_ssize_t* members, Py_ss
         gemm_nt(<int> (count - before), <int> count, <int> Z.n, <double> 1, packed + before * Z.n,
                 <int> Z.n, packed, <int> Z.n, <double> 0, G + before * width, <int> width)
     else:
-        for a in range(before, count):
+        # Of two columns the one of fewer entries is read, the other is spread out: one of those
+        # before only if that serves several.
+        several = count - before >= 4
+        for a in range(0 if several else before, count):
             j = members[a]
+            entries = Z.indptr[j + 1] - Z.indptr[j]
             for at in range(Z.indptr[j], Z.indptr[j + 1]):
                 work[Z.indices[at]] = Z.values[at]
-            # The column's product with root is its mean times the total.
-            for b in range(a + 1):
-                G[a * width + b] = times_sparse(Z, members[b], work, Z.mean[j] * Z.total)
+            for b in range(before if a < before else 0, count):
+                i = members[b]
+                fewer = Z.indptr[i + 1] - Z.indptr[i] - entries
+                if (b >= before or several) and (fewer > 0 or (fewer == 0 and b > a)):
+                    continue
+                # The column's product with root is its mean times the total.
+                G[max(a, b) * width + min(a, b)] = times_sparse(Z, i, work, Z.mean[j] * Z.total)
             for at in range(Z.indptr[j], Z.indptr[j + 1]):
                 work[Z.indices[at]] = 0
     for a in range(before, count):

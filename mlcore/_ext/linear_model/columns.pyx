@@ -1,5 +1,5 @@
-"""Hot loops of mlcore.linear_model.coordinate.columns: a centred copy of dense columns, and
-products of columns (columns.pxd).
+"""Hot loops of mlcore.linear_model.coordinate.columns: a centred copy of dense columns, one of
+sparse columns with their sums, and products of columns (columns.pxd).
 """
 from cython cimport floating
 from cython.parallel cimport prange
@@ -7,6 +7,7 @@ from libc.math cimport ldexp
 from libc.stdint cimport int8_t, int32_t, int64_t
 
 from mlcore._ext.shared.blas cimport dot
+from mlcore._ext.shared.index cimport index
 
 
 def centred_columns(const floating[:, ::1] X, const double[::1] origin, const int64_t[::1] power,
@@ -44,6 +45,59 @@ cdef void centre_block(const floating[:, ::1] X, const double[::1] origin,
             z[i] = (z[i] - mean) * root[i]
         center[j] = mean
         squares[j] = dot(<int> n, z, z)
+
+
+def sparse_columns(const index[::1] row_starts, const index[::1] features,
+                   const floating[::1] entries, const int64_t[::1] power, bint scaled,
+                   const double[::1] root, bint weighted, int64_t[::1] starts, int32_t[::1] rows,
+                   double[::1] values, /):
+    """Set the columns (CSC) of the rows (CSR), ``2^-power X`` times `root` (n,) if `weighted`.
+
+    Counts of entries give the `starts` (d + 1,); a second reading of the rows puts each in place.
+    """
+    cdef Py_ssize_t i, j, k, at, d = starts.shape[0] - 1, n = root.shape[0]
+    cdef double value
+    with nogil:
+        starts[:] = 0
+        for k in range(row_starts[0], row_starts[n]):
+            starts[features[k] + 1] += 1
+        for j in range(d):
+            starts[j + 1] += starts[j]
+        for i in range(n):
+            for k in range(row_starts[i], row_starts[i + 1]):
+                j = features[k]
+                at = starts[j]
+                value = <double> entries[k]
+                if scaled:
+                    value = ldexp(value, <int> -power[j])
+                values[at] = value * root[i] if weighted else value
+                rows[at] = <int32_t> i
+                starts[j] = at + 1
+        # Each start has come to that of the next column.
+        for j in range(d, 0, -1):
+            starts[j] = starts[j - 1]
+        starts[0] = 0
+
+
+def sparse_sums(const int64_t[::1] starts, const int32_t[::1] rows, const double[::1] values,
+                const double[::1] root, double[::1] sums, double[::1] squares, int n_threads, /):
+    """Set sums of columns times `root` (n,), and their squares, (d,)."""
+    cdef Py_ssize_t block, n_blocks = (sums.shape[0] + COLUMNS - 1) // COLUMNS
+    for block in prange(n_blocks, nogil=True, num_threads=n_threads, schedule="static"):
+        sum_block(starts, rows, values, root, sums, squares, COLUMNS * block)
+
+
+cdef void sum_block(const int64_t[::1] starts, const int32_t[::1] rows, const double[::1] values,
+                    const double[::1] root, double[::1] sums, double[::1] squares,
+                    Py_ssize_t first) noexcept nogil:
+    cdef Py_ssize_t j, k
+    cdef double a, b
+    for j in range(first, min(sums.shape[0], first + COLUMNS)):
+        a = b = 0
+        for k in range(starts[j], starts[j + 1]):
+            a = a + values[k] * root[rows[k]]
+            b = b + values[k] * values[k]
+        sums[j], squares[j] = a, b
 
 
 def products(const double[:, ::1] dense, const int64_t[::1] indptr, const int32_t[::1] indices,

@@ -113,27 +113,30 @@ def _dense_columns(rows, weight, fit_intercept):
 
 def _sparse_columns(rows, weight, fit_intercept):
     (n, d), data_units, total = rows.X.shape, rows.data_units, weight.sum()
-    A = rows.X.tocsc()
-    indptr, indices = A.indptr, A.indices
-    values = A.data.astype(np.float64, copy=False)  # of a copy
-    power, origin = data_units.power, np.ldexp(data_units.origin, -data_units.power)
-    if power.any():
-        values = np.ldexp(values, -np.repeat(power, np.diff(indptr)))
-    entries = sp.csr_array((values, indices, indptr), shape=(d, n))
-    mean = entries @ weight / total if fit_intercept else np.zeros(d)
-    if rows.weight is not None:
-        values = values * np.sqrt(weight)[indices]
-    reach = sp.csr_array((values**2, indices, indptr), shape=(d, n)) @ np.ones(n)
+    X, power, root = rows.X, data_units.power, np.sqrt(weight)
+    origin = np.ldexp(data_units.origin, -power)
+    indptr, entries = np.empty(d + 1, np.int64), max(1, len(X.data))
+    require_memory(entries, 1, 12, what="a copy of the columns", instead="use fewer features")
+    indices, values = (scratch_array((entries,), np.dtype(of)) for of in (np.int32, np.float64))
+    if not len(X.data):
+        indices[:] = values[:] = 0
+    _ext.sparse_columns(
+        X.indptr, X.indices, X.data, power.astype(np.int64), bool(power.any()), root,
+        rows.weight is not None, indptr, indices, values,
+    )  # fmt: skip
+    mean, reach = np.empty(d), np.empty(d)
+    _ext.sparse_sums(indptr, indices, values, root, mean, reach, effective_threads(entries))
+    mean = mean / total if fit_intercept else np.zeros(d)
     squares, center = np.maximum(reach - total * mean**2, 0.0), mean - origin
     # Columns far from 0 have few zeros, and digits to lose: they are centred entry by entry.
     far = np.flatnonzero(total * mean**2 > _FAR * squares)
     if len(far):
         near = far[np.diff(indptr)[far] > n // 2]
-        block = A[:, near].astype(np.float64).toarray() - data_units.origin[near]
+        block = X[:, near].astype(np.float64).toarray() - data_units.origin[near]
         block = np.ldexp(block, -power[near])
         center[near] = weight @ block / total
         block -= center[near]
-        block *= np.sqrt(weight)[:, None]
+        block *= root[:, None]
         squares[near] = reach[near] = np.einsum("ij,ij->j", block, block)
         mean[near] = 0
         counts = np.diff(indptr)
@@ -141,14 +144,13 @@ def _sparse_columns(rows, weight, fit_intercept):
         kept[near] = False
         counts[near] = n
         longer = np.concatenate(([0], np.cumsum(counts)))
-        entries = np.repeat(kept, np.diff(indptr))
+        stay = np.repeat(kept, np.diff(indptr))
         places = np.repeat(kept, counts)
         all_indices, all_values = np.empty(longer[-1], np.int32), np.empty(longer[-1])
-        all_indices[places], all_values[places] = indices[entries], values[entries]
+        kept_entries = np.flatnonzero(stay)
+        all_indices[places], all_values[places] = indices[kept_entries], values[kept_entries]
         all_indices[~places] = np.tile(np.arange(n, dtype=np.int32), len(near))
         all_values[~places] = block.T.ravel()
         indptr, indices, values = longer, all_indices, all_values
-    if not len(values):
-        indices, values = np.zeros(1, np.int32), np.zeros(1)
-    parts = np.empty((0, n)), indptr.astype(np.int64), indices.astype(np.int32), values, mean
+    parts = np.empty((0, n)), indptr, indices, values, mean
     return parts, center, squares, np.sqrt(reach)
