@@ -223,6 +223,7 @@ def test_swept_columns_have_the_minimum_of_products(ratio, fit_intercept, monkey
     how.set_params(alpha=whole.alphas[15])
     freedom = how.fit(sp.csr_array(A), y, weight).degrees_of_freedom_
     monkeypatch.setattr(working_columns, "_ROOM", (20, 20))
+    monkeypatch.setattr(working_columns, "_FEW_ROWS", 0)
     monkeypatch.setattr(working_columns, "_SWEPT", 20)
     swept = how.path(sp.csr_array(A), y, weight, alphas=20, eps=0.05)
     assert_allclose(swept.objective, whole.objective, atol=1e-9 * np.average(y**2))

@@ -126,8 +126,8 @@ class ElasticNet(Regressor, Model):
     Else: products of those f features alone that correlations show to matter, O(n f²) time, in one
     copy of the data by columns; correlations of all, O(n d) or O(nnz) time, give the gap, new
     features, and proofs that others have no coefficient (gap-safe screening). Memory is twice the
-    data + O(f²). Of more than 1000 features of sparse data no products are kept: coordinate sweeps
-    read their entries.
+    data + O(f²). Of more than 1000 features of sparse data, or 3000 if it has at most 2000 rows, no
+    products are kept: coordinate sweeps read their entries.
 
     The gap is ``(1 - t)² |r|²/2 + sum_j (alpha r |w_j| - t w_j g_j)`` over S, for the residuals
     times that t with which they are feasible in the dual. A weight of 2 is a copy of a sample, and

@@ -21,6 +21,7 @@ _ROOM = 128, 512  # members at first, at least and at most
 _LONG = 256  # members whose rounds may take longer than Ctrl-C may wait
 _MANY = 2000  # members, from which those that are 0 leave before more room is made
 _SWEPT = 1000  # members, sparse, from which their columns are swept, without products
+_FEW_ROWS, _SWEPT_OF_FEW = 2000, 3000  # where the face nears their number sweeps gain little
 _TRACED = 2000  # features of which the rank is computed
 _MEMBERS, _FACE, _WANTED, _LEFT, _IS_SWEPT = 1, 4, 7, 8, 10  # places in `state` of _ext
 
@@ -55,7 +56,9 @@ class _Members:
     def make_room(self) -> None:
         """Make room for as many members as are wanted; of very many only those not 0 stay."""
         count, wanted, d = self.state[_MEMBERS], self.state[_WANTED], len(self.place)
-        if wanted > _SWEPT and not len(self.columns.dense):
+        few = len(self.columns.root) <= _FEW_ROWS
+        most = _SWEPT_OF_FEW if few else _SWEPT
+        if wanted > most and not len(self.columns.dense):
             self._sweep_from_now()
             return
         before = self.of_members, self.members, self.G, self.packed
