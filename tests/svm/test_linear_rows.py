@@ -32,7 +32,7 @@ def test_products(form):
     theta, v = rng.normal(size=9), rng.normal(size=2_500)
     assert_allclose(rows.times(theta), X @ theta, rtol=0, atol=1e-12)
     assert_allclose(rows.transposed_times(v), v @ X, rtol=0, atol=1e-10)
-    of_rows, of_columns = rows.squares()
+    of_rows, of_columns = rows.squares
     assert_allclose(of_rows, (X**2).sum(axis=1), rtol=1e-12)
     assert_allclose(of_columns, (X**2).sum(axis=0), rtol=1e-12)
     some = np.sort(rng.choice(2_500, 1_300, replace=False))

@@ -70,7 +70,7 @@ def augmented_lagrangian_points(
 
 def typical_sigma(rows: LinearRows, problem: LossProblem) -> float:
     """Return a sigma with which a step moves many dual variables from bound to bound."""
-    squares = float(rows.squares()[0].mean())
+    squares = float(rows.squares[0].mean())
     typical = _FIRST / squares if squares > 0 else 1.0
     return float(max(min(float(problem.cost.mean()), typical), 1e-290))
 

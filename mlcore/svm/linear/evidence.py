@@ -15,6 +15,7 @@ from mlcore.svm.linear.linear_rows import LinearRows
 from mlcore.svm.linear.loss_problem import LossProblem, feasible
 
 ULP = 2.0**-53
+_SAME = 1e-5  # difference of dual variables, relative, that rounding of float32 may make
 _NEAR = 1e-9  # a bound, relative, at which a dual variable is on it
 
 
@@ -37,20 +38,21 @@ def evidence(
     intercept: float | None,
     beta: np.ndarray,
     fit_intercept: bool,
-    squares: tuple[np.ndarray, np.ndarray],
 ) -> LinearEvidence:
     """Return the evidence of coefficients (d,) in the units of the data, and of an intercept.
 
     `problem` is in these units. The best intercept takes the place of None. `beta` are dual
-    variables of the samples; those of a squared loss follow from residuals at the best intercept.
-    Rounding of float64 is in the gap. `squares` are squared norms of rows and of columns.
+    variables of the samples; where those of a squared loss are nearly what follows from residuals
+    at the best intercept, this takes their place. Rounding of float64 is in the gap.
     """
-    at = _Residuals.of(rows, problem, coef.astype(np.float64), intercept, fit_intercept, squares[0])
+    at = _Residuals.of(rows, problem, coef.astype(np.float64), intercept, fit_intercept)
     if problem.squared:
-        beta = 2 * problem.cost * problem.excess(at.best)
+        own = 2 * problem.cost * problem.excess(at.best)
+        off = float(np.abs(beta - own).max(initial=0))
+        beta = beta if _SAME * np.abs(own).max(initial=0) < off < math.inf else own
     if fit_intercept:
         beta, _ = feasible(beta)
-    g, rest = _rest(rows, at.coef, beta, squares[1])
+    g, rest = _rest(rows, at.coef, beta)
     losses = problem.losses(at.e)
     if problem.squared:  # the brackets are squares of what the factor has changed
         r = problem.excess(at.e)
@@ -64,7 +66,7 @@ def evidence(
         brackets = brackets + (problem.cost + np.abs(beta)) * at.error
     gap = float(brackets.sum()) * (1 + _roundings(rows.n) * ULP) + 0.5 * float(rest @ rest)
     if fit_intercept:
-        gap += _of_sum(rows, at.e, beta, rest, squares[0])
+        gap += _of_sum(rows, at.e, beta, rest)
     objective = 0.5 * float(at.coef @ at.coef) + float(losses.sum())
     gap += 4 * ULP * objective
     return _known(at.intercept, objective, gap, _violation(problem, at.e, beta, g), beta)
@@ -78,20 +80,19 @@ def hard_margin_evidence(
     coef: np.ndarray,
     intercept: float,
     beta: np.ndarray,
-    squares: tuple[np.ndarray, np.ndarray],
 ) -> LinearEvidence:
     """Return the evidence of a hard margin: P is that of the function whose least margin is 1."""
     problem = LossProblem(y, np.zeros(len(y)), 0.0, False, True)
-    at = _Residuals.of(rows, problem, coef.astype(np.float64), intercept, True, squares[0])
+    at = _Residuals.of(rows, problem, coef.astype(np.float64), intercept, True)
     least = float((1 - y * at.e - at.error).min())
     beta, _ = feasible(beta)
     w = np.ldexp(rows.transposed_times(beta), rows.power)
-    _, rest = _rest(rows, w, beta, squares[1])
+    _, rest = _rest(rows, w, beta)
     objective = 0.5 * float(at.coef @ at.coef) / min(1.0, max(least, 0.0)) ** 2
     length = _length(w) + _length(rest)
     total = float(np.abs(beta).sum())
     gap = objective - total + 0.5 * length**2 + _roundings(rows.n) * ULP * total
-    gap += _of_sum(rows, at.e, beta, rest, squares[0]) + 4 * ULP * objective
+    gap += _of_sum(rows, at.e, beta, rest) + 4 * ULP * objective
     g = at.coef - w
     violation = max(1 - least, float(np.abs(g).max(initial=0)))
     return _known(intercept, objective, gap, violation, beta)
@@ -107,7 +108,7 @@ class _Residuals(NamedTuple):
     error: np.ndarray
 
     @classmethod
-    def of(cls, rows, problem, coef, intercept, fit_intercept, squares):
+    def of(cls, rows, problem, coef, intercept, fit_intercept):
         theta = np.ldexp(coef, rows.power)
         f, origin = rows.times(theta), np.zeros(1) if rows.origin is None else coef * rows.origin
         moved, best = math.fsum(origin), 0.0
@@ -116,7 +117,7 @@ class _Residuals(NamedTuple):
         if intercept is None:
             intercept = best - moved
         b = intercept + moved
-        size = _length(theta) * np.sqrt(squares)
+        size = _length(theta) * np.sqrt(rows.squares[0])
         longest = float(np.diff(rows.X.indptr).max(initial=0)) if rows.sparse else rows.d
         far = 0.0 if rows.origin is None else abs(intercept) + float(np.abs(origin).sum())
         near = np.abs(f) + abs(b) + np.abs(problem.y)
@@ -142,17 +143,17 @@ def _roundings(n):
     return 16 + n / 8
 
 
-def _rest(rows, coef, beta, squares):
+def _rest(rows, coef, beta):
     """Return ``w - X'beta``, and a bound on the absolute values of what it is in truth."""
     g = coef - np.ldexp(rows.transposed_times(beta), rows.power)
-    lengths = np.ldexp(np.sqrt(squares), rows.power)
+    lengths = np.ldexp(np.sqrt(rows.squares[1]), rows.power)
     error = _roundings(rows.n) * lengths * _length(beta) + 2 * np.abs(coef)
     return g, np.abs(g) + ULP * error
 
 
-def _of_sum(rows, e, beta, rest, squares):
+def _of_sum(rows, e, beta, rest):
     """Return a bound on the gap that the sum of dual variables, which is not quite 0, leaves."""
-    longest = float(np.ldexp(np.sqrt(squares.max(initial=0)), rows.power))
+    longest = float(np.ldexp(np.sqrt(rows.squares[0].max(initial=0)), rows.power))
     largest = float(np.abs(e).max(initial=0)) + _length(rest) * longest
     return 4 * ULP * math.log2(len(beta) + 2) * float(np.abs(beta).sum()) * largest
 

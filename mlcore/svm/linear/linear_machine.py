@@ -378,13 +378,14 @@ class _Solver:
     def __init__(self, samples: LinearSamples, settings: LinearSettings, owner: str) -> None:
         self.samples, self.settings, self._owner = samples, settings, owner
         self.rows = LinearRows.of(samples.checked, settings.fit_intercept)
-        self._squares = self.rows.squares()
-        mean = float(self._squares[0].mean())
+        mean = float(self.rows.squares[0].mean())
         self._largest = 0.5 * _LARGEST / mean if mean > 0 else 1e300
 
     @cached_property
     def _constant(self):
-        return constant_columns(self.samples.checked)
+        X = self.samples.checked
+        known = sp.issparse(X) and self.rows.sparse
+        return constant_columns(X, self.rows.counts if known else None)
 
     def problem(self, number: int, C: float) -> LossProblem:
         """Return a problem in the units of the data."""
@@ -429,10 +430,7 @@ class _Solver:
             coef = coef.astype(self.samples.checked.dtype)
         if fit_intercept:
             coef[self._constant] = 0
-        at = evidence(
-            self.rows, problem, coef, None if fit_intercept else 0.0, beta, fit_intercept,
-            self._squares,
-        )  # fmt: skip
+        at = evidence(self.rows, problem, coef, None if fit_intercept else 0.0, beta, fit_intercept)
         trace = np.maximum(np.minimum.accumulate(values), at.objective)
         converged = at.duality_gap <= self.settings.tol * at.objective
         return FittedLine(coef, at, point, n_iter, np.append(trace, at.objective), converged)
@@ -461,9 +459,9 @@ class _Solver:
         """Return the evidence of a function and of dual variables of the samples."""
         if C == math.inf:
             y = self.samples.targets[number]
-            return hard_margin_evidence(self.rows, y, coef, intercept, beta, self._squares)
+            return hard_margin_evidence(self.rows, y, coef, intercept, beta)
         problem, fit_intercept = self.problem(number, C), self.settings.fit_intercept
-        return evidence(self.rows, problem, coef, intercept, beta, fit_intercept, self._squares)
+        return evidence(self.rows, problem, coef, intercept, beta, fit_intercept)
 
     def _hard_margin(self, number):
         """Return the function of the widest margin, as `SVC` finds it."""
@@ -485,20 +483,24 @@ class _Solver:
         beta[machine.support_] = machine.dual_coef_[0]
         coef = machine.coef_[0].astype(self.samples.checked.dtype)
         intercept = float(machine.intercept_[0])
-        at = hard_margin_evidence(self.rows, y, coef, intercept, beta, self._squares)
+        at = hard_margin_evidence(self.rows, y, coef, intercept, beta)
         n_iter = -(-int(machine.n_iter_[0]) // len(y))
         zero = DualPoint(np.zeros(self.rows.d), 0.0, np.zeros(self.rows.n), math.inf, math.inf)
         converged = at.duality_gap <= settings.tol * at.objective
         return FittedLine(coef, at, zero, n_iter, np.array([at.objective]), converged)
 
 
-def constant_columns(X: Any) -> np.ndarray:
-    """Return the columns (m,) that are constant but for rounding."""
+def constant_columns(X: Any, counts: np.ndarray | None = None) -> np.ndarray:
+    """Return the columns (m,) that are constant but for rounding.
+
+    `counts` (d,) are numbers of stored values in the columns of sparse X, if they are known.
+    """
     n = X.shape[0]
     if sp.issparse(X):
-        counts = np.bincount(X.indices, minlength=X.shape[1])
+        if counts is None:
+            counts = np.bincount(X.indices, minlength=X.shape[1])
         columns = np.flatnonzero(counts == n)
-        values = X[:, columns].toarray()
+        values = X[:, columns].toarray() if len(columns) else None
     else:
         first, last = X[0].astype(np.float64), X[-1].astype(np.float64)
         columns = np.flatnonzero(np.abs(first - last) <= n * _CONSTANT * np.abs(first))

@@ -3,6 +3,7 @@
 Callers see to it that BLAS has one thread.
 """
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from mlcore.runtime.threads import pieces
 from mlcore.svm.smo.kernel_cache import far_origin, less
 
 _SPARSE = 0.4  # share of values that are not 0, below which dense rows are read as sparse ones
+_VALUES = 2**16  # of sparse samples whose largest is found at once, in cache
 _PLAIN = 40  # exponents of values that need no unit
 
 
@@ -37,6 +39,7 @@ class LinearRows:
         self.X, self.origin, self.power = X, origin, power
         self.n, self.d = X.shape
         self.sparse = bool(sp.issparse(X))
+        self._counts = np.zeros(self.d, np.int64)
 
     @classmethod
     def of(cls, X: Any, fit_intercept: bool) -> "LinearRows":
@@ -46,7 +49,9 @@ class LinearRows:
         if origin is not None:
             require_memory(*X.shape, 8, what="a copy of the samples", instead="centre them before")
             X = less(X, origin)
-        largest = max((float(np.abs(part).max(initial=0)) for part in _parts(X)), default=0.0)
+        largest = 0.0
+        for part in _parts(X):
+            largest = max(largest, float(part.max(initial=0)), -float(part.min(initial=0)))
         power = int(np.frexp(largest)[1])
         power = 0 if abs(power) <= _PLAIN else power
         if power and sp.issparse(X):
@@ -54,7 +59,7 @@ class LinearRows:
         elif power:
             X = np.ldexp(X, -power)
         if sp.issparse(X):
-            X = _csr(X.data.astype(np.float64), X.indices, X.indptr, X.shape)
+            X = _csr(_double(X.data), X.indices, X.indptr, X.shape)
         elif origin is None:
             X = _compressed(X)
         return cls(X, origin, power)
@@ -127,14 +132,23 @@ class LinearRows:
         """The number of values that are read of a row, on average."""
         return max(1.0, self.X.nnz / max(1, self.n)) if self.sparse else float(self.d)
 
+    @property
+    def counts(self) -> np.ndarray:
+        """Numbers of values that the columns of sparse rows store, (d,)."""
+        _ = self.squares  # which counts them
+        return self._counts
+
+    @cached_property
     def squares(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return squared norms of rows, (n,), and of columns, (d,)."""
-        if self.sparse:
-            squares = sp.csr_array((self.X.data**2, self.X.indices, self.X.indptr), self.X.shape)
-            return squares @ np.ones(self.d), np.bincount(
-                self.X.indices, squares.data, minlength=self.d
-            )
+        """Squared norms of rows, (n,), and of columns, (d,)."""
         of_rows, of_columns = np.empty(self.n), np.zeros(self.d)
+        if self.sparse:
+            X = self.X
+            for first, last in pieces(self.n, 2 * self.per_row):
+                _ext.squares(
+                    X.data, X.indices, X.indptr, first, last, of_rows, of_columns, self._counts
+                )
+            return of_rows, of_columns
         for rows in _blocks(self.X, 0, self.n):
             block = _double(self.X[rows]) ** 2
             of_rows[rows] = block.sum(axis=1)
@@ -143,12 +157,13 @@ class LinearRows:
 
 
 def _parts(X):
-    """Yield the values in parts, of which temporary arrays are small."""
+    """Yield the values in parts, which stay in cache."""
     if sp.issparse(X):
-        yield X.data
+        for start in range(0, X.nnz, _VALUES):
+            yield X.data[start : start + _VALUES]
         return
-    for rows in _blocks(X, 0, len(X)):
-        yield X[rows]
+    for start in range(0, len(X), ROWS):
+        yield X[start : start + ROWS]
 
 
 def _blocks(X, first, last):

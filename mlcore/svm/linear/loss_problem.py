@@ -46,12 +46,23 @@ class LossProblem(NamedTuple):
         """Return the problem of every `stride`-th row, which stands for that many."""
         return self._replace(y=self.y[::stride], cost=stride * self.cost[::stride])
 
+    def own(self) -> np.ndarray:
+        """Return the second derivatives that conjugates of the losses add to the dual, (n,)."""
+        if not self.squared:
+            return np.zeros(len(self.y))
+        return 0.5 / self.cost
+
     def gap(self, e: np.ndarray, beta: np.ndarray, rest: float) -> float:
-        """Return the gap of a plain loss, for dual variables that add up to 0.
+        """Return the gap for dual variables that add up to 0.
 
         `e` are residuals, and `rest` is half of ``|w - X'beta|²``.
         """
-        brackets = self.losses(e) + self.eps * np.abs(beta) - beta * e
+        if self.squared:  # squares, which do not cancel
+            r = self.excess(e)
+            brackets = self.cost * (r - beta * self.own()) ** 2
+            brackets += beta * (r - e) + self.eps * np.abs(beta)
+        else:
+            brackets = self.losses(e) + self.eps * np.abs(beta) - beta * e
         return float(brackets.sum()) + rest
 
 

@@ -26,6 +26,7 @@ _PER_FEATURE = {True: 1, False: 8}  # of its rows at least, of squared losses an
 _SMALL = 512  # rows up to which plain losses are solved by Newton's method
 _NARROW = 300  # features up to which they are, for 20 times as many rows
 _WORK = 1000.0  # steps for each row, after which coordinate descent gives way to Newton's method
+_SQUARED_WORK = 60.0  # the same for squared losses, whose Newton steps need as much in all
 _USUAL = 12  # Newton steps of a squared loss: most fits need half of them
 _COSTLIER = 16.0  # factor from cost to cost on the way from small ones
 _MANY_FEATURES = 4  # for each row, with which the span is much smaller
@@ -71,32 +72,44 @@ def minimum(
             lambda n_iter, point: report(n_iter, span.outside(point)), origin,
         )  # fmt: skip
         return found._replace(point=span.outside(found.point))
-    run = _Run(limits, problem.squared, report)
-    if problem.squared:
+    descends = problem.squared and rows.sparse and rows.d > DIRECT
+    run = _Run(limits, problem.squared and not descends, report)
+    if problem.squared and not descends:
         _by_newton(run, rows, problem, fit_intercept, start)
         return run.best()
     first = _zero(rows) if start is None else start
     direct = rows.n <= _SMALL or (rows.d <= _NARROW and rows.n > 20 * rows.d)
-    if not direct or rows.d > DIRECT:
-        squares = rows.squares()[0]
-        done = 0.0
-        points = dual_descent_points(
-            rows, problem, first, squares, fit_intercept, limits.tol * float(problem.cost.sum())
-        )
-        for done, point in points:
-            if run.ends(int(np.ceil(done)), point):
-                return run.best()
-            slow = done >= _LITTLE and point.gap > _FAR * point.value
-            if rows.d <= DIRECT and (slow or done >= min(_WORK, limits.max_iter / 2)):
-                break
+    if descends or not direct or rows.d > DIRECT:
+        if _by_descent(run, rows, problem, fit_intercept, first):
+            return run.best()
         first = run.best().point
-        run.before = int(np.ceil(done))
     elif start is None:
         first, sigma = _of_part(rows, problem, fit_intercept, limits)
         _by_lagrangian(run, rows, problem, fit_intercept, first, sigma)
         return run.best()
+    if problem.squared:
+        rest = _Run(limits, True, report)
+        rest.before = run.best().n_iter
+        _by_newton(rest, rows, problem, fit_intercept, first)
+        return min(run.best(), rest.best(), key=lambda found: found.point.gap)
     _by_lagrangian(run, rows, problem, fit_intercept, first, None)
     return run.best()
+
+
+def _by_descent(run, rows, problem, fit_intercept, first):
+    """Take steps of coordinate descent; return True if the fit ends, False if others are faster."""
+    most = _SQUARED_WORK if problem.squared else _WORK
+    done = 0.0
+    points = dual_descent_points(rows, problem, first, fit_intercept, run.limits.tol)
+    for done, point in points:
+        if run.ends(int(np.ceil(done)), point):
+            return True
+        slow = done >= _LITTLE and point.gap > _FAR * point.value
+        other = problem.squared or rows.d <= DIRECT
+        if other and (slow or done >= min(most, run.limits.max_iter / 2)):
+            break
+    run.before = int(np.ceil(done))
+    return False
 
 
 class _Run:
@@ -160,7 +173,7 @@ def _by_newton(run, rows, problem, fit_intercept, start):
         return
     # Near the edges of the margins of separable classes steps become short: the way from small
     # costs, along which few rows come and go, is shorter.
-    size = 2 * float(problem.cost.mean()) * float(rows.squares()[0].mean())
+    size = 2 * float(problem.cost.mean()) * float(rows.squares[0].mean())
     share = min(1.0, 1 / size) if size > 0 else 1.0
     coarse, point = Limits(_COARSE, run.limits.max_iter), _zero(rows)
     while share < 1:

@@ -61,6 +61,23 @@ def curved(const double[::1] data, const index[::1] columns, const index[::1] en
             out[d] += z
 
 
+def squares(const double[::1] data, const index[::1] columns, const index[::1] ends,
+            Py_ssize_t first, Py_ssize_t last, double[::1] of_rows, double[::1] of_columns,
+            int64_t[::1] counts, /):
+    """Set squared norms of rows first to last - 1; add to those and to counts of columns."""
+    cdef Py_ssize_t i, t
+    cdef double z, square
+    with nogil:
+        for i in range(first, last):
+            z = 0
+            for t in range(ends[i], ends[i + 1]):
+                square = data[t] * data[t]
+                z += square
+                of_columns[columns[t]] += square
+                counts[columns[t]] += 1
+            of_rows[i] = z
+
+
 def count(const floating[:, ::1] X, Py_ssize_t first, Py_ssize_t last, int64_t[::1] ends, /):
     """Set ``ends[i + 1]`` to ``ends[i]`` plus the number of values that are not 0 in row i."""
     cdef Py_ssize_t i, j
