@@ -92,3 +92,20 @@ def test_newton_steps_end_at_a_zero_of_the_gradient(direct, monkeypatch):
     values = [point.value for point in points]
     assert (np.diff(values) <= 1e-12 * abs(values[-1])).all()
     assert points[-1].rest() < 1e-20 and abs(points[-1].total) < 1e-10
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_few_rows_of_many_features_solve_the_same_system(monkeypatch, fit_intercept):
+    monkeypatch.setattr(band_newton, "DIRECT", 8)
+    rng = np.random.default_rng(4)
+    X, weight = rng.normal(size=(8, 11)), np.array([0.5, 0, 2, 1e3, 1, 0, 1e-3, 3])
+    gradient, slope = rng.normal(size=11), 0.7
+    Z = np.column_stack([X, np.ones(8)])
+    H = np.diag(np.append(np.ones(11), 0.0)) + Z.T @ (weight[:, None] * Z)
+    size = 12 if fit_intercept else 11
+    expected = np.linalg.solve(H[:size, :size], -np.append(gradient, slope)[:size])
+    for data in (X, sp.csr_array(X)):
+        system = band_newton.BandSystem(LinearRows(data))
+        step, shift = system.solve(weight, gradient, slope, fit_intercept)
+        assert_allclose(np.append(step, shift)[:size], expected, rtol=1e-9)
+        assert fit_intercept or shift == 0

@@ -70,6 +70,8 @@ class BandSystem:
         right = -np.append(gradient, slope if fit_intercept else 0.0)
         fixed = not fit_intercept or not weight.any()
         step = None
+        if self.rows.n <= DIRECT < self.rows.d:
+            return self._in_rows(weight, right, fixed)
         if self.rows.d > DIRECT or self._is_slow(weight):
             step = self._by_conjugate_gradients(weight, right, fixed)
         if step is None:
@@ -118,6 +120,28 @@ class BandSystem:
                     return np.append(right, 0.0) if fixed else right
         step = scale * linalg.cho_solve(factor, scale * right, check_finite=False)
         return np.append(step, 0.0) if fixed else step
+
+    def _in_rows(self, weight, right, fixed):
+        """Return the step from a system of the rows in the band, which are few."""
+        band = np.flatnonzero(weight)
+        r, last = right[:-1], float(right[-1])
+        if not len(band):
+            return r, 0.0 if fixed else last
+        A = self.rows.products[np.ix_(band, band)]
+        A.flat[:: len(band) + 1] += 1 / weight[band]
+        scale = 1 / np.sqrt(A.diagonal())
+        factor = stoppable(
+            lambda: linalg.cho_factor(
+                A * scale * scale[:, None], lower=True, overwrite_a=True, check_finite=False
+            )
+        )
+        sides = np.stack([self.rows.times(r)[band], np.ones(len(band))], axis=1)
+        sides = scale[:, None] * sides
+        u, ones = scale * linalg.cho_solve(factor, sides, check_finite=False).T
+        shift = 0.0 if fixed else (last - float(u.sum())) / float(ones.sum())
+        v = np.zeros(self.rows.n)
+        v[band] = u + shift * ones
+        return r - self.rows.transposed_times(v), shift
 
     def _by_conjugate_gradients(self, weight, right, fixed):
         """Return a step that solves nearly; None where it takes too many products."""

@@ -12,12 +12,14 @@ from scipy import sparse as sp
 from mlcore._ext.svm.linear import linear_rows as _ext
 from mlcore.checks.sparse import dense_if_full
 from mlcore.kernels.vector_kernels import Linear
+from mlcore.numerics.eigen.lapack import stoppable
 from mlcore.numerics.scatter import ROWS
 from mlcore.runtime.memory import require_memory
 from mlcore.runtime.threads import pieces
 from mlcore.svm.smo.kernel_cache import far_origin, less
 
 _SPARSE = 0.4  # share of values that are not 0, below which dense rows are read as sparse ones
+_COLUMNS = 4096  # of which copies in float64 are made at once
 _VALUES = 2**16  # of sparse samples whose largest is found at once, in cache
 _PLAIN = 40  # exponents of values that need no unit
 
@@ -131,6 +133,17 @@ class LinearRows:
     def per_row(self) -> float:
         """The number of values that are read of a row, on average."""
         return max(1.0, self.X.nnz / max(1, self.n)) if self.sparse else float(self.d)
+
+    @cached_property
+    def products(self) -> np.ndarray:
+        """Products of all rows, (n, n)."""
+        if self.sparse:
+            return (self.X @ self.X.T).toarray()
+        K = np.zeros((self.n, self.n))
+        for start in range(0, self.d, _COLUMNS):
+            part = _double(self.X[:, start : start + _COLUMNS])
+            K += stoppable(lambda part=part: part @ part.T)
+        return K
 
     @property
     def counts(self) -> np.ndarray:

@@ -17,6 +17,7 @@ from mlcore.svm.linear.band_newton import (
     squared_band,
 )
 from mlcore.svm.linear.dual_descent import dual_descent_points
+from mlcore.svm.linear.interior_point import interior_points
 from mlcore.svm.linear.linear_rows import LinearRows
 from mlcore.svm.linear.loss_problem import DualPoint, LossProblem
 
@@ -32,6 +33,8 @@ _COSTLIER = 16.0  # factor from cost to cost on the way from small ones
 _MANY_FEATURES = 4  # for each row, with which the span is much smaller
 _SPAN = 1000  # rows whose span is computed
 _QR = 2e9  # operations of a QR decomposition, some tenths of a second
+_FINE = 1e-8  # tol below which the finite end of Newton's method is better
+_TALL = 20  # rows for each feature, beyond which the band of Newton's method is a small part
 _LITTLE, _FAR = 150.0, 0.3  # steps for each row after which a gap over P is far too large
 _BACK = 16.0  # of which the last sigma of a part is so many times the first of all rows
 _COARSE = 1e-2  # share of P that the gap of a start may be
@@ -82,7 +85,12 @@ def minimum(
     if descends or not direct or rows.d > DIRECT:
         if _by_descent(run, rows, problem, fit_intercept, first):
             return run.best()
-        first = run.best().point
+        inside = not problem.squared and limits.tol >= _FINE
+        if inside and rows.d <= DIRECT and rows.n <= _TALL * rows.d:
+            points = interior_points(rows, problem, fit_intercept)
+            if any(run.ends(count, point) for count, point in enumerate(points, start=1)):
+                return run.best()
+        first, run.before = run.best().point, run.best().n_iter
     elif start is None:
         first, sigma = _of_part(rows, problem, fit_intercept, limits)
         _by_lagrangian(run, rows, problem, fit_intercept, first, sigma)
