@@ -32,10 +32,12 @@ def dual_descent_points(
     start: DualPoint,
     fit_intercept: bool,
     tol: float,
+    late: int = _LATE,
 ) -> Iterator[tuple[float, DualPoint]]:
     """Yield the work done and the point, whenever the gap may have become `tol` times P, or small.
 
-    A unit of work is a step in every row. The points end where no step is left.
+    A unit of work is a step in every row; after `late` at most there is a point in any case. The
+    points end where no step is left.
     """
     lower, upper = problem.bounds(problem.cost)
     beta = np.clip(start.beta, lower, upper)
@@ -47,7 +49,8 @@ def dual_descent_points(
     terms = np.stack([problem.y, lower, upper, problem.own(), squares], axis=1)
     common = terms, problem.eps, rho
     active, held_by, look, steps, least_gap, idle = every.copy(), np.inf, 0.0, 0, np.inf, 0
-    late = _LATE * rows.n
+    late = min(late, _LATE) * rows.n
+    due = late
     while True:
         _ext.shuffle(active, state)
         worst = 0.0
@@ -61,11 +64,11 @@ def dual_descent_points(
         steps += len(active)
         whole = len(active) == rows.n
         active, held_by = active[active >= 0], worst if worst > 0 else np.inf
-        if worst <= look or steps >= late or (whole and worst == 0):
+        if worst <= look or steps >= due or (whole and worst == 0):
             point = _point(rows, problem, beta, w, fit_intercept, tol)
             yield steps / rows.n, point
             idle = 0 if point.gap < 0.9 * least_gap else idle + 1
-            least_gap, late = min(least_gap, point.gap), steps + _LATE * rows.n
+            least_gap, due = min(least_gap, point.gap), steps + late
             if (whole and worst == 0) or idle >= _IDLE:
                 return
             look = worst * _look(tol * point.value / max(point.gap, 1e-300), problem.squared)

@@ -108,7 +108,8 @@ def _by_descent(run, rows, problem, fit_intercept, first):
     """Take steps of coordinate descent; return True if the fit ends, False if others are faster."""
     most = _SQUARED_WORK if problem.squared else _WORK
     done = 0.0
-    points = dual_descent_points(rows, problem, first, fit_intercept, run.limits.tol)
+    limits = run.limits
+    points = dual_descent_points(rows, problem, first, fit_intercept, limits.tol, limits.max_iter)
     for done, point in points:
         if run.ends(int(np.ceil(done)), point):
             return True
