@@ -12,10 +12,11 @@ from mlcore.blocks import fit_blocks, row_blocks
 from mlcore.datasets import load_iris
 from mlcore.linear_model import ElasticNet, LinearRegression, LogisticRegression
 from mlcore.linear_model.coordinate import elastic_net
-from mlcore.linear_model.logistic import logistic_pass, logistic_path, sample_span
+from mlcore.linear_model.logistic import logistic_pass, logistic_path
 from mlcore.linear_model.logistic.logistic_pass import LogisticRows
 from mlcore.linear_model.logistic.objective import Objective
 from mlcore.linear_model.logistic.solution import route_of
+from mlcore.linear_model.logistic.steps import sample_span
 from mlcore.linear_model.regression import samples
 from mlcore.svm.linear import band_newton, solution
 

@@ -212,3 +212,16 @@ def _near(first, newton):
     """
     center = origin_of(first) if newton else first.mean(axis=0, dtype=np.float64)
     return np.where((first == first[0]).all(axis=0), first[0].astype(np.float64), center)
+
+
+def n_scores_of(classes: np.ndarray) -> int:
+    """Return the number of scores: 1 for two classes."""
+    return 1 if len(classes) == 2 else len(classes)
+
+
+def parameters_of(theta: np.ndarray, columns: Columns, dtype: Any) -> dict[str, np.ndarray]:
+    """Return coefficients and intercepts in units of the data."""
+    with np.errstate(over="ignore", under="ignore"):
+        coef = theta[:, :-1] * columns.scale
+        intercept = theta[:, -1] - coef @ columns.shift
+        return {"coef_": coef.astype(dtype), "intercept_": intercept.astype(dtype)}

@@ -24,9 +24,9 @@ from mlcore.linear_model.logistic.evidence import duality_gap, rise_as_stored
 from mlcore.linear_model.logistic.logistic_pass import LogisticRows
 from mlcore.linear_model.logistic.objective import Objective
 from mlcore.linear_model.logistic.rounding import ULP, roundings_of_score, roundings_of_sum
-from mlcore.linear_model.logistic.sample_span import Span, in_span
 from mlcore.linear_model.logistic.separation import require_overlap
 from mlcore.linear_model.logistic.solution import GAP, Settings, scaled_objective, solve
+from mlcore.linear_model.logistic.steps.sample_span import Span, in_span
 from mlcore.numerics.scatter import row_blocks
 from mlcore.runtime.memory import require_memory
 from mlcore.runtime.scratch import scratch_array

@@ -16,7 +16,8 @@ from mlcore.estimator import tables
 from mlcore.estimator.folds import Fold, folds_of
 from mlcore.estimator.model import warn
 from mlcore.estimator.progress import Progress
-from mlcore.linear_model.logistic.logistic_pass import LogisticRows
+from mlcore.linear_model.logistic.logistic_classifier import LogisticClassifier, TrainingRows
+from mlcore.linear_model.logistic.logistic_pass import LogisticRows, parameters_of
 from mlcore.linear_model.logistic.logistic_path import (
     Paths,
     as_costs,
@@ -27,15 +28,14 @@ from mlcore.linear_model.logistic.logistic_path import (
     least_cost,
     warn_of_ends,
 )
-from mlcore.linear_model.logistic.logistic_regression import (
-    LogisticClassifier,
-    LogisticRegression,
-    TrainingRows,
-    evidence_attributes,
-    parameters_of,
-)
+from mlcore.linear_model.logistic.logistic_regression import LogisticRegression
 from mlcore.linear_model.logistic.separation import require_overlap
-from mlcore.linear_model.logistic.solution import Settings, scaled_objective, solve
+from mlcore.linear_model.logistic.solution import (
+    Settings,
+    evidence_attributes,
+    scaled_objective,
+    solve,
+)
 from mlcore.numerics.log_softmax import log_softmax
 from mlcore.runtime.memory import require_memory
 

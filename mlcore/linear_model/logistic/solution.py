@@ -14,7 +14,6 @@ from mlcore.linear_model.logistic.evidence import duality_gap, is_proven, rise_a
 from mlcore.linear_model.logistic.intercepts import start_of
 from mlcore.linear_model.logistic.logistic_pass import NEWTON, LogisticRows
 from mlcore.linear_model.logistic.objective import NewtonSystem, Objective, hessian_of
-from mlcore.linear_model.logistic.sample_span import in_span
 from mlcore.linear_model.logistic.steps.conjugate_newton import conjugate_newton_steps
 from mlcore.linear_model.logistic.steps.damped_newton import damped_steps, is_small
 from mlcore.linear_model.logistic.steps.lbfgs import (
@@ -25,6 +24,7 @@ from mlcore.linear_model.logistic.steps.lbfgs import (
 )
 from mlcore.linear_model.logistic.steps.newton import ROUNDING, first_point, newton_steps
 from mlcore.linear_model.logistic.steps.proximal_newton import proximal_newton_steps
+from mlcore.linear_model.logistic.steps.sample_span import in_span
 from mlcore.runtime.memory import require_memory
 from mlcore.runtime.threads import single_threaded_blas
 
@@ -69,6 +69,20 @@ class Solution(NamedTuple):
     gradient_norm: float
     decrement: float
     duality_gap: float
+
+
+def evidence_attributes(solution: Solution, objective: Objective, factor: float) -> dict[str, Any]:
+    """Return the attributes that show how a fit ended; P is `factor` times the objective."""
+    return {
+        "n_iter_": np.array([solution.n_iter], np.int32),
+        "n_passes_": objective.n_passes,
+        "converged_": solution.converged,
+        "objective_": factor * solution.value,
+        "objective_trace_": factor * np.array(solution.trace),
+        "gradient_norm_": solution.gradient_norm,
+        "newton_decrement_": math.sqrt(factor) * solution.decrement,
+        "duality_gap_": solution.duality_gap,
+    }
 
 
 def scaled_objective(data: LogisticRows, settings: Settings) -> tuple[Objective, float]:
