@@ -3,9 +3,12 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse as sp
 from scipy.special import softmax
 
 from mlcore.linear_model.logistic.logistic_pass import LogisticRows
+from mlcore.linear_model.logistic.objective import Objective
+from mlcore.linear_model.logistic.steps.hessian_products import Products
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -39,3 +42,37 @@ def test_columns_of_zeros_and_ones_leave_out_products_of_zero(n, d, n_classes, d
     for (a, b), block in zip(pairs, found.hessian, strict=True):
         exact = (B * (weight * p[:, a] * p[:, b])[:, None]).T @ B
         assert_allclose(block, exact, rtol=0, atol=1e-15 * n * d * np.abs(B).max() ** 2)
+
+
+@pytest.mark.parametrize("integer", [np.int32, np.int64])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sums_and_products_of_sparse_rows_are_those_of_their_definition(dtype, integer):
+    """For all numbers of classes that fill vectors, or leave one to seven beside them."""
+    n, d = 90, 60
+    for c in (1, 2, 3, 4, 5, 7, 8, 10, 15, 20, 23, 41):
+        rng = np.random.default_rng(c)
+        dense = np.where(rng.random((n, d)) < 0.12, rng.normal(size=(n, d)), 0).astype(dtype)
+        dense[[0, 40]] = 0
+        X = sp.csr_array(dense)
+        X.indices, X.indptr = X.indices.astype(integer), X.indptr.astype(integer)
+        codes, weight = rng.integers(0, max(2, c), size=n), rng.random(n) + 0.5
+        rows = LogisticRows(X, codes, weight, None, c, True)
+        assert sp.issparse(rows.X) and rows.X.indices.dtype == integer
+        theta, v = rng.normal(size=(2, c, d + 1)) / 3
+        found, objective = rows.sums(theta), Objective(rows, 0.1)
+        B = np.c_[dense.astype(np.float64) * rows.scale, np.ones(n)]
+        scores = np.c_[np.zeros(n), B @ theta.T] if c == 1 else B @ theta.T
+        p, at = softmax(scores, axis=1), np.arange(n)
+        wrong = p - np.eye(max(2, c))[codes]
+        p, wrong = (p[:, 1:], wrong[:, 1:]) if c == 1 else (p, wrong)
+        loss = np.logaddexp.reduce(scores, axis=1) - scores[at, codes]
+        assert_allclose(found.loss, weight @ loss, rtol=1e-13)
+        assert_allclose(found.gradient, (wrong * weight[:, None]).T @ B, rtol=0, atol=1e-12)
+
+        products = Products(objective, objective.at(theta))
+        Z, s = B @ v.T, weight[:, None] / weight.sum()
+        curved = p * (1 - p) * Z if c == 1 else p * (Z - (p * Z).sum(axis=1, keepdims=True))
+        expected = (s * curved).T @ B + products.penalty * v
+        assert_allclose(products(v), expected, rtol=0, atol=1e-14)
+        expected = (s * p * (1 - p)).T @ B**2 + products.penalty
+        assert_allclose(products.squares(), expected, rtol=1e-12)

@@ -7,11 +7,8 @@ one score; V (d + 1, c), of which the last row is for the intercepts; out (group
 """
 from cython cimport floating
 from cython.parallel cimport prange
-from libc.stdint cimport int32_t, int64_t
 
-ctypedef fused index:
-    int32_t
-    int64_t
+from mlcore._ext.linear_model.class_rows cimport add_row, add_scores, add_squares, index
 
 cdef enum:
     AHEAD = 4  # sums that a row's score is added up in
@@ -44,26 +41,19 @@ cdef void several_scores(const floating* data, const index* columns, const index
                          Py_ssize_t first, Py_ssize_t last, const double* weight,
                          const double* p, const double* V, Py_ssize_t d, Py_ssize_t c,
                          double* z, double* out) noexcept nogil:
-    cdef Py_ssize_t i, t, k
-    cdef double x, mean
-    cdef const double* v
-    cdef double* to
+    cdef Py_ssize_t i, k, start, count
+    cdef double mean
     for i in range(first, last):
+        start, count = ends[i], ends[i + 1] - ends[i]
         for k in range(c):
             z[k] = V[d * c + k]
-        for t in range(ends[i], ends[i + 1]):
-            x, v = data[t], V + columns[t] * c
-            for k in range(c):
-                z[k] += x * v[k]
+        add_scores(count, data + start, columns + start, c, V, z)
         mean = 0
         for k in range(c):
             mean += p[i * c + k] * z[k]
         for k in range(c):
             z[k] = weight[i] * p[i * c + k] * (z[k] - mean)
-        for t in range(ends[i], ends[i + 1]):
-            x, to = data[t], out + columns[t] * c
-            for k in range(c):
-                to[k] += x * z[k]
+        add_row(count, data + start, columns + start, c, z, out)
         for k in range(c):
             out[d * c + k] += z[k]
 
@@ -89,15 +79,10 @@ def products(const floating[::1] data, const index[::1] columns, const index[::1
 cdef void square_sums(const floating* data, const index* columns, const index* ends,
                       Py_ssize_t first, Py_ssize_t last, const double* weight, Py_ssize_t d,
                       Py_ssize_t c, double* out) noexcept nogil:
-    cdef Py_ssize_t i, t, k
-    cdef double x
-    cdef double* to
+    cdef Py_ssize_t i, k, start
     for i in range(first, last):
-        for t in range(ends[i], ends[i + 1]):
-            x, to = data[t], out + columns[t] * c
-            x = x * x
-            for k in range(c):
-                to[k] += x * weight[i * c + k]
+        start = ends[i]
+        add_squares(ends[i + 1] - start, data + start, columns + start, c, weight + i * c, out)
         for k in range(c):
             out[d * c + k] += weight[i * c + k]
 
