@@ -381,3 +381,76 @@ def test_the_rank_after_conjugate_gradients(n, d):
     older = LinearRegression()
     older.__setstate__(model.__getstate__() | {"rank_": None})
     assert older.rank_ == model.rank_
+
+
+# ---- heavy columns, and one reading of dense rows
+
+
+def power_law(n, d, k=1):
+    """CSR rows whose columns have fewer entries the later they are, as words do."""
+    rng = np.random.default_rng([n, d, k])
+    filled = rng.random((n, d)) < 1 / np.sqrt(1 + np.arange(d))
+    X = sp.csr_array(np.where(filled, rng.normal(1.0, 1.0, (n, d)), 0.0))
+    X.eliminate_zeros()
+    Y = X @ rng.normal(size=(d, k)) + rng.normal(size=(n, k))
+    return X, Y, rng.integers(1, 4, n) + 0.0
+
+
+@pytest.mark.parametrize(("intercept", "weighted"), [(True, False), (False, True), (True, True)])
+def test_heavy_columns_lead_to_the_same_solution_in_fewer_steps(intercept, weighted, monkeypatch):
+    X, Y, s = power_law(350, 2400, 2)
+    s = s if weighted else np.ones(350)
+    products = []
+    times = samples.CentredProducts.__matmul__
+    monkeypatch.setattr(
+        samples.CentredProducts, "__matmul__", lambda Z, V: products.append(1) or times(Z, V)
+    )
+    F = np.sqrt(s)[:, None] * (X.toarray() - np.average(X.toarray(), axis=0, weights=s) * intercept)
+    for alpha in (1e-3, 3.0):
+        model = LinearRegression(alpha=alpha, fit_intercept=intercept)
+        counts = []
+        for share in (2.0, 1 / 8):  # above 1 no columns are heavy
+            monkeypatch.setattr(samples, "_SHARE", share)
+            products.clear()
+            model.fit(X, Y[:, 0], s)
+            counts.append(len(products))
+        assert model.solver_ == "cg" and counts[1] < 0.9 * counts[0]
+        w, b = by_normal_equations(X, Y[:, 0], s, alpha, intercept)
+        assert_allclose(model.coef_, w, rtol=0, atol=1e-12 * np.abs(w).max() / min(alpha, 1))
+        assert model.gradient_norm_ < 1e-13
+        both = LinearRegression(alpha=alpha, fit_intercept=intercept).fit(X, Y, s)
+        assert_allclose(both.coef_[0], model.coef_, rtol=0, atol=1e-12 * np.abs(w).max() / alpha)
+        # The estimate of the condition, of the matrix scaled to a diagonal of 1.
+        K = F @ F.T
+        K.flat[:: len(K) + 1] += alpha
+        size = np.sqrt(K.diagonal())
+        values = np.linalg.eigvalsh(K / np.outer(size, size))
+        assert_allclose(model.rcond_, values[0] / values[-1], rtol=0.4)
+
+
+def test_the_evidence_of_one_reading_is_that_of_exact_sums():
+    for seed, offset in ((0, 0.0), (1, 2.0), (2, 1e6)):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(40, 4))
+        X[:, 3] = X[:, 0] + 1e-2 * X[:, 3]  # rcond 1e-5: the digits of sums need the rows
+        X += offset * rng.normal(size=4)
+        y = X @ rng.normal(size=4) + rng.normal(size=40)
+        model = LinearRegression(alpha=1e-3).fit(X, y)
+        assert model.solver_ == "cholesky" and model.rcond_ < 1e-3
+        with mpmath.workdps(40):
+            A, w = mpmath.matrix(X.tolist()), mpmath.matrix(model.coef_.tolist())
+            r = mpmath.matrix(y.tolist()) - A * w
+            mean = mpmath.fsum(r) / 40
+            r = r - mpmath.matrix([mean] * 40)
+            m = [mpmath.fsum(A[:, j]) / 40 for j in range(4)]
+            g = [
+                mpmath.fsum((A[i, j] - m[j]) * r[i] for i in range(40)) - mpmath.mpf(1e-3) * w[j]
+                for j in range(4)
+            ]
+            gap = float(mpmath.fsum(v**2 for v in g) / mpmath.mpf(1e-3))
+            objective = float(
+                mpmath.fsum(v**2 for v in r) + mpmath.mpf(1e-3) * mpmath.fsum(v**2 for v in w)
+            )
+        assert gap <= model.duality_gap_
+        assert_allclose(model.objective_, objective, rtol=1e-9)
+        assert model.duality_gap_ < 1e-12 * max(1.0, offset**2) * objective

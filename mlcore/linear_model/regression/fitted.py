@@ -97,9 +97,12 @@ def in_units_of_the_data(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return coefficients (k, d) in `dtype`, intercepts (k,), and values at the center (k,)."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        coef = np.ldexp(fit.coef, data_units.target_power - data_units.power[:, None]).astype(dtype)
+        coef = fit.coef
+        if data_units.power.any() or data_units.target_power.any():
+            coef = np.ldexp(coef, data_units.target_power - data_units.power[:, None])
+        coef = coef.astype(dtype)
         mean = data_units.target_origin + np.ldexp(fit.offset, data_units.target_power)
-        intercept = mean - (data_units.origin + np.ldexp(fit.center, data_units.power)) @ coef
+        intercept = mean - data_units.point(fit.center) @ coef
     if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
         raise ValueError(
             f"{owner}: the coefficients overflow {np.dtype(dtype).name}: rescale the features of "
@@ -189,23 +192,33 @@ def solved(
         gradient -= ridge * coef
         lost_squares = 2 * d * eps * target_squares
     lost = by_rows or eps > EPS or solution.rcond < _EXACT
+    far = size
     if rows is not None and (lost or (squares < _EXACT * target_squares).any()):
-        eps, lost_squares = EPS, 0.0
+        # One reading also shows what a correction of the digits lost does, where products have all.
+        once, eps, lost_squares = not by_rows and eps == EPS, EPS, 0.0
+        near = rows.near(problem.center, problem.squares[:d])
+        if near:
+            far = np.sqrt(problem.squares[:d] + total * rows.data_units.point(problem.center) ** 2)
         for step in range(2):
-            squares, sums_left, gradient = rows.residuals(coef, problem.center, offset)
+            squares, sums_left, gradient = rows.residuals(coef, problem.center, offset, near)
             if fit_intercept:
                 shift = sums_left / total
                 offset = offset + shift
                 squares -= sums_left * shift
             gradient -= ridge * coef
-            if step == 0:
-                for targets, correction in corrections:
-                    coef[:, targets] += correction(gradient[:, targets])
+            if step == 1:
+                break
+            before = coef.copy()
+            for targets, correction in corrections:
+                coef[:, targets] += correction(gradient[:, targets])
+            if once:
+                squares, gradient = _moved(coef - before, before, squares, gradient, A, ridge)
+                break
     squares = np.maximum(squares, 0.0)
 
     # Evidence.
     n = rows.X.shape[0] if rows is not None else total
-    wrong, noise = _rounding(size, target_squares, coef, ridge, max(n, d), eps, dtype)
+    wrong, noise = _rounding(far, target_squares, coef, ridge, max(n, d), eps, dtype)
     penalty = np.einsum("ij,ij->j", ridge * coef, coef)
     most = _most(squares + lost_squares, wrong, penalty, max(n, d), dtype)
     return Fit(
@@ -319,6 +332,13 @@ def _by_penalty(problem, units, alphas):
     return coef, corrections
 
 
+def _moved(step, before, squares, gradient, A, ridge):
+    """Return squares of residuals and gradient after a step (d, k) from `before`."""
+    products = A @ step
+    squares = squares - np.einsum("ij,ij->j", step, 2 * (gradient + ridge * before) - products)
+    return squares, gradient - products - ridge * step
+
+
 def _relative(gradient, size, target_squares):
     """Return the largest product of the gradient with a feature, all of unit length."""
     scale = np.outer(size, np.sqrt(target_squares))
@@ -333,8 +353,10 @@ def _gap(gradient, ridge, alphas, most):
     """
     gap, penalised = np.full(len(alphas), np.inf), alphas > 0
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        left = gradient[:, penalised] / np.sqrt(ridge[:, penalised])
-        gap[penalised] = np.fmin(np.square(left).sum(axis=0), most[penalised])
+        if not penalised.all():
+            gradient, ridge = gradient[:, penalised], ridge[:, penalised]
+        left = gradient / np.sqrt(ridge)
+        gap[penalised] = np.fmin(np.einsum("ij,ij->j", left, left), most[penalised])
     return gap
 
 

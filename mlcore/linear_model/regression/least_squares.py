@@ -96,7 +96,9 @@ class UnitFactor(NamedTuple):
         A /= size[:, None]
         A.flat[:: len(A) + 1] = 1.0
         norm = float(lapack.dlange("1", A.T))
-        U, info = stoppable(lambda: lapack.dpotrf(A.T, lower=0, clean=0, overwrite_a=1))
+        U, info = stoppable(
+            lambda: lapack.dpotrf(A.T, lower=0, clean=0, overwrite_a=1), len(A) ** 3 / 3
+        )
         if info:
             return None
         return cls(U, size, norm, float(lapack.dpocon(U, norm, uplo="U")[0]))

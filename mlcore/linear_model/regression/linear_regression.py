@@ -262,7 +262,7 @@ class LinearRegression(OnePass, Regressor, Model):
         coef, intercept, mean = in_units_of_the_data(fit, data_units, dtype, owner)
         gap = np.ldexp(fit.gap, 2 * data_units.target_power + weight_power)
         if settings.fit_intercept:  # rounding of the intercept, and of the mean of the targets
-            far = np.abs(data_units.origin + np.ldexp(fit.center, data_units.power))
+            far = np.abs(data_units.point(fit.center))
             error = 4 * EPS * (np.abs(mean) + np.abs(coef) @ far)
             n = fit.total if rows is None else rows.X.shape[0]
             size = np.ldexp(np.sqrt(fit.target_squares / fit.total), data_units.target_power)

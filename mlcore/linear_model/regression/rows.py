@@ -24,6 +24,7 @@ from mlcore.runtime.threads import single_threaded_blas
 _PLAIN = {8: 230, 4: 28}  # by bytes of a number: powers of two whose squares are in range
 _LARGEST = {8: 2.0**230, 4: 2.0**56}  # target, so that squares of sums are in range
 _DEPARTURE = 0.5  # from orthonormal columns, at most: that of a factor which is not too rough
+_FAR = 100.0  # squared distance of mean and zero over the variance, up to which digits are kept
 _PENALTY = 300  # power of two that penalties do not exceed
 
 
@@ -72,6 +73,10 @@ class DataUnits(NamedTuple):
         if columns is not None:
             power[~columns] = 0
         return self._replace(power=power)
+
+    def point(self, center: np.ndarray) -> np.ndarray:
+        """Return the point (d,) of the data that is `center` in these units."""
+        return self.origin + (np.ldexp(center, self.power) if self.power.any() else center)
 
 
 class Rows(NamedTuple):
@@ -158,15 +163,23 @@ class Rows(NamedTuple):
             Z -= center
             yield rows, Z
 
+    def near(self, center: np.ndarray, squares: np.ndarray) -> bool:
+        """Return True if products of dense features lose few digits to those less the center, whose
+        sums of squares are `squares` (d,).
+        """
+        if sp.issparse(self.X) or self.X.dtype != np.float64 or self.data_units.power.any():
+            return False
+        return bool((self.total * self.data_units.point(center) ** 2 <= _FAR * squares).all())
+
     def residuals(
-        self, coef: np.ndarray, center: np.ndarray, offset: np.ndarray
+        self, coef: np.ndarray, center: np.ndarray, offset: np.ndarray, near: bool = False
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return sums over residuals ``r = y - offset - (x - center) coef``.
 
-        They are ``sum s r²`` (k,), ``sum s r`` (k,) and ``sum s (x - center) r`` (d, k).
+        They are ``sum s r²`` (k,), ``sum s r`` (k,) and ``sum s (x - center) r`` (d, k), of
+        features as they are if these are `near` the center: no copy is made.
         """
         d, k = coef.shape
-        squares, total, products = np.zeros(k), np.zeros(k), np.zeros((d, k))
         if sp.issparse(self.X):
             X = self._scaled_sparse()
             center = center + np.ldexp(self.data_units.origin, -self.data_units.power)
@@ -175,14 +188,20 @@ class Rows(NamedTuple):
             total = weighted.sum(axis=0)
             products = X.T @ weighted - np.outer(center, total)
             return np.einsum("ij,ij->j", r, weighted), total, products
+        squares, total, products = np.zeros(k), np.zeros(k), np.zeros((d, k))
+        point = self.data_units.point(center)
         with single_threaded_blas():
-            for rows, Z in self.blocks(center):
+            if near:
+                offset = offset - point @ coef
+            for rows, Z in row_blocks(self.X) if near else self.blocks(center):
                 r = self.Y[rows] - offset
                 r -= Z @ coef
                 weighted = r if self.weight is None else r * self.weight[rows, None]
                 squares += np.einsum("ij,ij->j", r, weighted)
                 total += weighted.sum(axis=0)
                 products += Z.T @ weighted
+        if near:
+            products -= np.outer(point, total)
         return squares, total, products
 
     def sparse_squares(self, center: np.ndarray) -> np.ndarray:

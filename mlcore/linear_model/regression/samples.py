@@ -5,8 +5,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import linalg
 from scipy import sparse as sp
-from scipy.linalg import lapack
+from scipy.linalg import blas, lapack
 
+from mlcore._ext.linear_model import samples as _ext
 from mlcore.checks.penalties import by_penalty
 from mlcore.checks.stored import stored
 from mlcore.linear_model.regression.least_squares import (
@@ -24,9 +25,10 @@ from mlcore.numerics.eigen.lapack import eigenpairs, stoppable
 from mlcore.numerics.scatter import in_range
 from mlcore.numerics.sparse_products import CentredProducts
 from mlcore.runtime.memory import require_memory
-from mlcore.runtime.threads import single_threaded_blas
+from mlcore.runtime.scratch import scratch_array
+from mlcore.runtime.threads import effective_threads, pieces, single_threaded_blas
 
-_VALUES = 1 << 17  # of a block of columns: a megabyte, which stays in the cache
+_COLUMNS = 512  # of a block at least: rows are read as they lie
 _FAR = 100.0  # squares of sparse rows over those about the mean, beyond which digits are lost
 _PLAIN = 2.0**230  # values up to this, and from its inverse on, have squares in range
 LEAST = 1e-11  # rcond of a matrix of products whose corrected solution has the digits of QR
@@ -37,6 +39,10 @@ _NARROW = 1000  # columns up to which sums over more rows than columns are as qu
 _BLAS = 10  # multiplications of dense matrices in the time of one of sparse ones
 _MOST = 20_000  # steps of conjugate gradients
 _RESTARTS = 3
+_HEAVY = 128  # columns at most whose products are in the preconditioner
+_SHARE = 1 / 8  # of the squares that they have at least
+_ALONE = 1e-8  # share of the squares of a row that is taken not to be of these columns, at least
+_POWERS = 8  # steps to the vector of its largest eigenvalue
 _ROUNDING = 4.0  # times that of one operation: where conjugate gradients end
 _TINY = 1e-300
 
@@ -79,7 +85,7 @@ class Samples(NamedTuple):
         n, X = len(self.u), self.X
         require_memory(n, n, 24, what="the products of samples", instead="use fewer samples")
         if not sp.issparse(X):
-            return stoppable(lambda: X @ X.T)
+            return stoppable(lambda: X @ X.T, n * n * X.shape[1] / 2)
         K = stoppable(lambda: (X @ X.T).toarray())
         h = X @ self.center - (self.center @ self.center / 2) * self.u
         K -= h[:, None] * self.u
@@ -215,20 +221,25 @@ def samples_of(rows: Rows, intercept: bool) -> SampleRows | None:
 
 def _sparse(rows, u, c, offset, intercept):
     X, d = rows.X, rows.X.shape[1]
-    sizes = np.abs(X.data)
-    if not ((sizes <= _PLAIN) & (sizes >= 1 / _PLAIN) | (sizes == 0)).all():
-        return None
-    data = X.data.astype(np.float64)
+    work = scratch_array(X.data.shape, np.dtype(np.float64))
+    np.abs(X.data, out=work)
+    if not 1 / _PLAIN <= work.min(initial=1.0) <= work.max(initial=1.0) <= _PLAIN:
+        if not ((work <= _PLAIN) & (work >= 1 / _PLAIN) | (work == 0)).all():
+            return None
+    data = scratch_array(X.data.shape, np.dtype(np.float64))
+    indices = scratch_array(X.indices.shape, X.indices.dtype)
+    data[:], indices[:] = X.data, X.indices
     if rows.weight is not None:
         data *= np.repeat(u, np.diff(X.indptr))
-    X = sp.csr_array((data, X.indices.copy(), X.indptr.copy()), shape=X.shape)
+    X = sp.csr_array((data, indices, X.indptr.copy()), shape=X.shape)
     total, center = float(u @ u), np.zeros(d)
-    squares = np.bincount(X.indices, weights=np.square(data), minlength=d)
+    np.square(data, out=work)
+    squares = np.bincount(indices, weights=work, minlength=d)
     if intercept:
         center = (X.T @ u) / total
         squares = np.maximum(squares - total * center**2, 0.0)
         # Rows, and their distances from the mean: products about it have lost what these differ by.
-        of_rows = _row_squares(X)
+        of_rows = _row_sums(X, work)
         about = of_rows - 2 * u * (X @ center) + (u * u) * (center @ center)
         if not (of_rows <= _FAR * about).all():
             return None
@@ -237,33 +248,31 @@ def _sparse(rows, u, c, offset, intercept):
     )
 
 
+def _row_sums(X, values):
+    return sp.csr_array((values, X.indices, X.indptr), shape=X.shape) @ np.ones(X.shape[1])
+
+
 def _row_squares(X):
-    squares = sp.csr_array((np.square(X.data), X.indices, X.indptr), shape=X.shape)
-    return squares @ np.ones(X.shape[1])
+    work = scratch_array(X.data.shape, np.dtype(np.float64))
+    return _row_sums(X, np.square(X.data, out=work))
 
 
 def _dense(rows, u, c, offset, intercept):
     X, origin, (n, d) = rows.X, rows.data_units.origin, rows.X.shape
     require_memory(n, d, 8, what="the samples less their mean", instead="use fewer features")
-    F, center, squares = np.empty((n, d)), np.zeros(d), np.empty(d)
-    share, width = u * u / (u @ u), max(64, _VALUES // n)
-    with single_threaded_blas():
-        for first in range(0, d, width):
-            part = slice(first, min(d, first + width))
-            Z = np.subtract(X[:, part], origin[part], out=F[:, part])
-            if intercept:
-                center[part] = share @ Z
-                Z -= center[part]
-            if rows.weight is not None:
-                Z *= u[:, None]
-            squares[part] = np.einsum("ij,ij->j", Z, Z)
+    F, center, squares = scratch_array((n, d), np.dtype(np.float64)), np.empty(d), np.empty(d)
+    share = u * u / (u @ u) if intercept else np.zeros(0)
+    threads = effective_threads(4.0 * n * d)
+    width = max(_COLUMNS, -(-d // threads))
+    for first, last in pieces(d, 4.0 * n):
+        _ext.centred_rows(X, origin, share, u, F, center, squares, first, last, width, threads)
     # Columns of squares out of range vary not at all, or need units of their own.
-    outside = np.flatnonzero(~in_range(squares, np.float64))
-    far = np.abs(origin) + np.abs(center) if intercept else np.zeros(d)
-    rounded = np.flatnonzero(squares <= n * np.square(8 * EPS * u.max() * far))
-    for j in np.union1d(outside, rounded):
+    outside = ~in_range(squares, np.float64)
+    far = np.abs(origin) + np.abs(center) if intercept else 0.0
+    rounded = squares <= n * np.square(8 * EPS * u.max() * far)
+    for j in np.flatnonzero(outside | rounded):
         if not (X[:, j] == (X[0, j] if intercept else 0.0)).all():
-            if j in outside:
+            if outside[j]:
                 return None
             continue
         F[:, j] = squares[j] = 0.0
@@ -347,25 +356,23 @@ def _of_gradients(system, squares, alphas, intercept):
     """Solve by conjugate gradients on the smaller side; None if they take longer than a factor."""
     X, u, (n, d) = system.X, system.u, system.X.shape
     one, dual = len(alphas) == 1, n <= d
-    share = u / (u @ u)
-
-    def centred(V):
-        return V - _outer(u, share @ V) if intercept else V
 
     # Vectors of n numbers are gathered and scattered to, which stay in the cache.
     if dual:
-        products = CentredProducts(sp.csr_array(X.T), np.zeros(d), np.zeros(n)).by_length()
+        columns, place = _columns_by_length(X)
+        center = np.empty(d)
+        center[place] = system.center
+        products = CentredProducts(columns, center, u)
     else:
         products = CentredProducts(X, u, system.center)
 
     def times(V):
-        block = centred(V) if dual else V
-        product = products @ block.reshape(len(V), -1)
-        product = product.reshape(V.shape)
-        if dual:
-            product = centred(product)
+        product = (products @ V.reshape(len(V), -1)).reshape(V.shape)
         product += alphas * V
         return product
+
+    def centred(V):  # u is a null vector of F', but for rounding
+        return V - _outer(u, u @ V / (u @ u)) if intercept else V
 
     diagonal = squares if not dual else _row_squares(X)
     inverse = 1 / (diagonal[:, None] + alphas)
@@ -374,15 +381,29 @@ def _of_gradients(system, squares, alphas, intercept):
         inverse, c = inverse[:, 0], c[:, 0]
     right = c if dual else system.transposed_times(c)
     m = len(right)
+
+    def precondition(R):
+        return inverse * R
+
+    largest, heavy = 0.0, None
+    if dual and alphas.min() == alphas.max():
+        heavy = _HeavyColumns.of(columns, place, system, squares, diagonal, float(alphas[0]))
+    if heavy is not None:
+        precondition, direction = heavy.solve, heavy.longest()
+        image = times(np.outer(direction, np.ones(len(alphas))) if not one else direction)
+        image = image if one else image[:, 0]
+        largest = float(np.linalg.norm(image) / np.linalg.norm(direction))
     most = min(_MOST, m + int((m**3 / 3 / _BLAS + X.nnz * m) / (2 * X.nnz + 10 * m)))
     a, left, rcond = np.zeros_like(right), right, 1.0
     for restart in range(_RESTARTS):
-        found = _steps(times, left, inverse, most, right, int(alphas.argmin()))
+        found = _steps(times, left, precondition, most, right, int(alphas.argmin()), largest)
         if found is None:
             return None
         a += found.x
         if restart == 0:
             rcond = found.rcond
+            if heavy is not None:
+                rcond = heavy.rcond(found.least, diagonal + alphas[0], direction, image)
         if dual:
             a = centred(a)
         left = right - times(a)
@@ -398,11 +419,27 @@ def _of_gradients(system, squares, alphas, intercept):
     return SampleSolution(coef, residual, -1, rcond, "cg")
 
 
+def _columns_by_length(X):
+    """Return the columns of X (n, d), CSR, those of as many entries side by side, in a copy, and
+    the places (d,) of columns in it: as `CentredProducts.by_length`, in one copy less.
+    """
+    n, d = X.shape
+    counts = np.minimum(np.bincount(X.indices, minlength=d), np.iinfo(np.uint16).max)
+    place = np.empty(d, X.indices.dtype)
+    place[np.argsort(counts.astype(np.uint16), kind="stable")] = np.arange(d)
+    indices = np.take(place, X.indices, out=scratch_array(X.indices.shape, X.indices.dtype))
+    return sp.csr_array(sp.csc_array((X.data, indices, X.indptr), shape=(d, n))), place
+
+
 class _Found(NamedTuple):
-    """Solution by conjugate gradients; `largest` bounds the largest eigenvalue from below."""
+    """Solution by conjugate gradients; `largest` bounds the largest eigenvalue from below.
+
+    `rcond` and `least`, the least eigenvalue, are of the matrix with its preconditioner.
+    """
 
     x: np.ndarray
     rcond: float
+    least: float
     largest: float
     right: np.ndarray
 
@@ -413,7 +450,7 @@ class _Found(NamedTuple):
         return float(np.max(ratio))
 
 
-def _steps(times, right, inverse, most, whole, least):
+def _steps(times, right, precondition, most, whole, least, largest):
     """Return the solution after the steps that its own residual asks for; None after too many.
 
     Lengths of steps and ratios of residuals are the tridiagonal matrix of Lanczos, whose largest
@@ -422,11 +459,9 @@ def _steps(times, right, inverse, most, whole, least):
     one = right.ndim == 1
     inner = np.dot if one else _inner
     unsolved = None if one else np.ones(right.shape[1], bool)
-    size, largest = np.sqrt(inner(whole, whole)), 0.0
+    size = np.sqrt(inner(whole, whole))
     lengths, sizes = [], []
-    for step, now in enumerate(
-        conjugate_gradients(times, right, lambda R: inverse * R, inner, unsolved)
-    ):
+    for step, now in enumerate(conjugate_gradients(times, right, precondition, inner, unsolved)):
         if step:
             length = now.length if one else now.length[least]
             if length > 0:
@@ -440,22 +475,88 @@ def _steps(times, right, inverse, most, whole, least):
         if unsolved is not None:
             unsolved &= ~solved
         if np.all(solved):
-            return _Found(now.x, _condition(lengths, sizes), largest, size)
+            first, last = _eigenvalues(lengths, sizes)
+            return _Found(now.x, first / last, first, largest, size)
         if step == most:
             return None
     return None
 
 
-def _condition(lengths, sizes):
-    """Return the reciprocal condition by the eigenvalues of Lanczos' matrix."""
+def _eigenvalues(lengths, sizes):
+    """Return the least and the largest eigenvalue of Lanczos' matrix."""
     if not lengths:
-        return 1.0
+        return 1.0, 1.0
     steps = np.asarray(lengths)
     ratios = np.asarray(sizes[1 : len(steps)]) / np.asarray(sizes[: len(steps) - 1])
     diagonal = 1 / steps
     diagonal[1:] += ratios / steps[:-1]
     values = linalg.eigvalsh_tridiagonal(diagonal, np.sqrt(ratios) / steps[:-1])
-    return float(max(values[0], 0.0) / values[-1])
+    return float(max(values[0], 0.0)), float(values[-1])
+
+
+class _HeavyColumns(NamedTuple):
+    """The matrix ``D + H H'``, H the columns of a system that have most of its squares, and D the
+    diagonal of the rest and the penalty: near to ``F F' + alpha I`` where squares of columns fall
+    as a power, as those of words do. Conjugate gradients then take half the steps.
+
+    `G` (h, n) is H over the roots of D, by columns, whose inverses are `inverse` (n,), and `U` the
+    factor of ``I + G G'``.
+    """
+
+    G: np.ndarray
+    inverse: np.ndarray
+    U: np.ndarray
+
+    @classmethod
+    def of(cls, columns, place, system, squares, diagonal, alpha) -> "_HeavyColumns | None":
+        """Return the preconditioner, or None if few columns have no large share of the squares.
+
+        `columns` (d, n) are those of the system in CSR, not less the mean, of which `diagonal` (n,)
+        are the squares of rows; column j is at place[j].
+        """
+        d, n = columns.shape
+        count = min(_HEAVY, n // 5)
+        if d <= 4 * count or n * count > 2 * columns.nnz:
+            return None
+        heavy = np.sort(np.argpartition(squares, d - count)[d - count :])
+        if not squares[heavy].sum() > max(_SHARE, 4 * count / d) * squares.sum():
+            return None
+        G = scratch_array((count, n), np.dtype(np.float64))
+        columns[place[heavy]].toarray(out=G)
+        rest = diagonal - np.einsum("ij,ij->j", G, G)
+        inverse = 1 / np.sqrt(np.maximum(rest, _ALONE * diagonal) + alpha)
+        G = blas.dger(-1.0, system.u, system.center[heavy], a=G.T, overwrite_a=1).T
+        G *= inverse
+        S = G @ G.T
+        S.flat[:: count + 1] += 1.0
+        U, info = lapack.dpotrf(S.T, lower=0, clean=0)
+        return None if info else cls(G, inverse, U)
+
+    def solve(self, R: np.ndarray) -> np.ndarray:
+        """Return the solution for R (n,) or (n, k)."""
+        inverse = self.inverse if R.ndim == 1 else self.inverse[:, None]
+        T = inverse * R
+        T -= self.G.T @ lapack.dpotrs(self.U, self.G @ T, lower=0)[0]
+        T *= inverse
+        return T
+
+    def longest(self) -> np.ndarray:
+        """Return a direction (n,) near the eigenvector of the largest eigenvalue."""
+        weights = np.einsum("ij,ij->i", self.G, self.G)
+        for _ in range(_POWERS):
+            weights = self.G @ (self.G.T @ weights)
+            weights /= np.linalg.norm(weights)
+        return (self.G.T @ weights) / self.inverse
+
+    def rcond(self, least, diagonal, direction, image) -> float:
+        """Return an estimate of the reciprocal condition of the matrix, scaled to a diagonal of 1.
+
+        `least` is the least eigenvalue with this preconditioner, near whose vector the columns
+        count little, and `image` the product of the matrix with `direction`, `longest`.
+        """
+        scaled = direction @ (diagonal * direction)
+        smaller = np.mean(1 / (np.square(self.inverse) * diagonal))
+        return float(min(1.0, least * smaller * scaled / (direction @ image)))
 
 
 def _inner(A, B):

@@ -1,5 +1,6 @@
 """Eigenpairs of symmetric matrices by LAPACK, and calls of it that do not delay Ctrl-C."""
 
+import math
 import threading
 from collections.abc import Callable
 from typing import TypeVar
@@ -8,7 +9,7 @@ import numpy as np
 from scipy import linalg
 
 from mlcore._ext.numerics import eigen as _ext
-from mlcore.runtime.threads import single_threaded_blas
+from mlcore.runtime.threads import OPERATIONS_PER_CALL, single_threaded_blas
 
 _SHORT = 300  # rows of a matrix decomposed in some hundredths of a second
 _BLOCK = 70  # columns of workspace that let LAPACK work in blocks
@@ -17,11 +18,15 @@ _SECONDS = 0.05  # between looks for Ctrl-C
 T = TypeVar("T")
 
 
-def stoppable(work: Callable[[], T]) -> T:
+def stoppable(work: Callable[[], T], operations: float = math.inf) -> T:
     """Return ``work()``, run in a thread so that the main thread sees Ctrl-C.
 
-    It cannot be stopped, and its result is discarded: it must not write to others' arrays.
+    It cannot be stopped, and its result is discarded: it must not write to others' arrays. Work of
+    few `operations` is done at once: to start a thread takes some tenths of a millisecond.
     """
+    if operations <= OPERATIONS_PER_CALL:
+        with single_threaded_blas():
+            return work()
     if threading.current_thread() is not threading.main_thread():
         return work()
     outcome: list[T] = []
