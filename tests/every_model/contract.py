@@ -285,6 +285,13 @@ MODELS = {
     "Lasso": Entry(
         lambda: Lasso(alpha=0.1), numbers, kernel=False, several_targets=True, instant=True
     ),
+    "ElasticNet-multi-task": Entry(
+        lambda: ElasticNet(alpha=0.1, multi_task=True),
+        several_numbers,
+        kernel=False,
+        several_targets=True,
+        instant=True,
+    ),
     "ElasticNetCV": Entry(
         lambda: ElasticNetCV(l1_ratio=[0.5, 1.0], alphas=[1.0, 0.1], cv=3),
         numbers,

@@ -69,6 +69,7 @@ BAD_PARAMETERS = {
     "mixture": (None, 3, "GaussianMixture", KMeans(), GaussianMixture),
     "missing": ("ignored", None, True),
     "multi_class": ("ovx", None, 1),
+    "multi_task": NOT_BOOL,
     "estimator": (None, 3, "SVC", KMeans(), KMeans),
     "loss": ("hinges", 3, np.ones((2, 3)), np.full((3, 3), NAN), np.ones((3, 2)), [1.0, 1.0, 1.0]),
     "n_centers": (0, -1, 1.5, "9", None, True),

@@ -89,6 +89,7 @@ CHECKED = [
     ElasticNet(),
     ElasticNet(alpha=0.01, fit_intercept=False),
     Lasso(alpha=0.1),
+    Lasso(alpha=0.1, multi_task=True),
     ElasticNetCV(),
     LassoCV(standardize=True),
     LogisticRegression(),

@@ -90,6 +90,24 @@ class Columns(NamedTuple):
             _ext.products(*self[:6], np.ascontiguousarray(x), self.out, products, threads)
         return products
 
+    def products(self, some: np.ndarray, others: np.ndarray) -> np.ndarray:
+        """Return the products of some columns with others, both by their places."""
+        if len(self.dense):
+            return self.dense[some] @ self.dense[others].T
+        A, mean = self._entries(), self.mean
+        products = (A[:, some].T @ A[:, others]).toarray()
+        return products - self.total * np.outer(mean[some], mean[others])
+
+    def fitted(self, W: np.ndarray, some: np.ndarray) -> np.ndarray:
+        """Return sums (k, n) of some columns times coefficients W (k, a)."""
+        if len(self.dense):
+            return W @ self.dense[some]
+        return (self._entries()[:, some] @ W.T).T - np.outer(W @ self.mean[some], self.root)
+
+    def _entries(self):
+        shape = len(self.root), len(self.size)
+        return sp.csc_array((self.values, self.indices, self.indptr), shape=shape)
+
 
 def _dense_columns(rows, weight, fit_intercept):
     """Return the first fields of columns, their means, squares, and lengths."""

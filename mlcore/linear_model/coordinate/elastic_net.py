@@ -12,6 +12,7 @@ from mlcore.estimator import progress
 from mlcore.estimator.mixins import Regressor
 from mlcore.estimator.model import Model, warn
 from mlcore.estimator.progress import Progress
+from mlcore.linear_model.coordinate import multi_task
 from mlcore.linear_model.coordinate.columns import Columns
 from mlcore.linear_model.coordinate.penalties import Penalties, Solution
 from mlcore.linear_model.coordinate.penalty_path import PenaltyPath
@@ -42,6 +43,7 @@ class Settings(NamedTuple):
     standardize: bool
     tol: float
     max_iter: int
+    multi_task: bool = False
 
 
 @stored(version=1)
@@ -61,7 +63,7 @@ class ElasticNet(Regressor, Model):
 
     s the sample weights, S their sum and r the `l1_ratio`. The intercept b is not penalised. The
     fit ends by its duality gap, whatever the units of the data. Several targets are fitted each on
-    its own.
+    its own, or with `multi_task` share their features.
 
     Parameters
     ----------
@@ -74,6 +76,10 @@ class ElasticNet(Regressor, Model):
     standardize : bool, default=False
         True: the penalty is that of features divided by their standard deviations; coefficients are
         of the features as they are.
+    multi_task : bool, default=False
+        True: the coefficients of a feature are 0 for all targets or for none, by the penalty
+        ``alpha * r * sum_j |W_j| + alpha * (1 - r) / 2 * sum_j |W_j|²`` for the vectors W_j of a
+        feature's coefficients; P is the sum over targets, one number, as are all figures.
     tol : float > 0, default=1e-6
         Share of P for ``w = 0`` that the duality gap may be at the end.
     max_iter : int, default=1000
@@ -106,7 +112,8 @@ class ElasticNet(Regressor, Model):
         Features with a coefficient that is not 0, for any target.
     degrees_of_freedom_ : float or (n_targets,) float64
         Trace of the map from targets to fitted values, without the intercept: for the lasso the
-        rank of the active features. NaN for more than 2000 active ones of wide or sparse data.
+        rank of the active features. NaN for more than 2000 active ones of wide or sparse data, and
+        with `multi_task` where fitted values have no derivative.
     origin_ : (n_features,)
         A point near the samples, in their type; zeros without an intercept.
     n_features_in_ : int
@@ -129,6 +136,9 @@ class ElasticNet(Regressor, Model):
     data + O(f²). Of more than 1000 features of sparse data, or 3000 if it has at most 2000 rows, no
     products are kept: coordinate sweeps read their entries.
 
+    With `multi_task` a round is sweeps over features and a Newton step in those that are not 0,
+    O(a³ + a² k) time for k targets: one system of size a for each target, and one that joins them.
+
     The gap is ``(1 - t)² |r|²/2 + sum_j (alpha r |w_j| - t w_j g_j)`` over S, for the residuals
     times that t with which they are feasible in the dual. A weight of 2 is a copy of a sample, and
     the scale of all weights does not count.
@@ -140,6 +150,10 @@ class ElasticNet(Regressor, Model):
     ----------
     R. Tibshirani, *Regression shrinkage and selection via the lasso*, Journal of the Royal
     Statistical Society B 58, 1996.
+    M. Yuan, Y. Lin, *Model selection and estimation in regression with grouped variables*, Journal
+    of the Royal Statistical Society B 68, 2006.
+    G. Obozinski, B. Taskar, M. I. Jordan, *Joint covariate selection and joint subspace selection
+    for multiple classification problems*, Statistics and Computing 20, 2010.
     H. Zou, T. Hastie, *Regularization and variable selection via the elastic net*, Journal of the
     Royal Statistical Society B 67, 2005.
     J. Friedman, T. Hastie, R. Tibshirani, *Regularization paths for generalized linear models via
@@ -205,6 +219,7 @@ class ElasticNet(Regressor, Model):
         l1_ratio: float = 0.5,
         fit_intercept: bool = True,
         standardize: bool = False,
+        multi_task: bool = False,
         tol: float = 1e-6,
         max_iter: int = 1000,
         verbose: bool | int = False,
@@ -214,6 +229,7 @@ class ElasticNet(Regressor, Model):
         self.l1_ratio = l1_ratio
         self.fit_intercept = fit_intercept
         self.standardize = standardize
+        self.multi_task = multi_task
         self.tol = tol
         self.max_iter = max_iter
         self.verbose = verbose
@@ -255,6 +271,7 @@ class ElasticNet(Regressor, Model):
         with Progress(self.verbose, self.callback, owner, self) as steps:
             alpha = settings.alpha
             rows, problem = self._problem(X, y, sample_weight, settings, alpha)
+            grouped = settings.multi_task and rows.Y.shape[1] > 1
             data_units = rows.data_units
             penalties = penalties_of(problem, data_units, settings).times(alpha)
             readings = 0
@@ -265,13 +282,16 @@ class ElasticNet(Regressor, Model):
             def report(solution):
                 nonlocal readings
                 readings += 1
-                factor = np.ldexp(1 / problem.total, 2 * data_units.target_power)
+                factor = _of_means(problem, data_units, len(solution.gap))
                 objective, gap = (factor * v for v in (solution.objective, solution.gap))
                 steps.step(readings, objective.sum(), gap.sum(), lambda: fitted(solution))
 
             if alpha * settings.l1_ratio == 0:
                 solution = _without_lasso(rows, alpha, settings)
                 report(solution)
+            elif grouped:
+                limits = settings.tol, settings.max_iter
+                solution = multi_task.solve(problem, penalties, *limits, report)
             else:
                 solution = problem.solve(penalties, settings.tol, settings.max_iter, report)
         attributes = fitted(solution)
@@ -332,8 +352,9 @@ class ElasticNet(Regressor, Model):
                 raise ValueError(f"{owner}: alphas must be above 0: LinearRegression has none.")
         rows, problem = self._problem(X, y, sample_weight, settings, 1.0 if grid else alphas.max())
         penalties = penalties_of(problem, rows.data_units, settings)
+        grouped = settings.multi_task and rows.Y.shape[1] > 1
         if grid:
-            alphas = grid_of(rows, problem, penalties, number, eps, owner)
+            alphas = grid_of(rows, problem, penalties, number, eps, owner, grouped)
         order = np.argsort(-alphas, kind="stable")
         back = np.argsort(order, kind="stable")
         if settings.l1_ratio == 0 or not alphas.any():
@@ -346,7 +367,11 @@ class ElasticNet(Regressor, Model):
             values = [(one.objective, one.gap, one.n_iter) for one in found]
             figures = np.array(values).swapaxes(1, 2)
         else:
-            coef, figures = problem.path(penalties, alphas[order], settings.tol, settings.max_iter)
+            limits = alphas[order], settings.tol, settings.max_iter
+            if grouped:
+                coef, figures = multi_task.path(problem, penalties, *limits)
+            else:
+                coef, figures = problem.path(penalties, *limits)
             coef, figures = coef[back], figures[back]
         return self._as_path(rows, problem, alphas, coef, figures, settings)
 
@@ -371,9 +396,10 @@ class ElasticNet(Regressor, Model):
         owner = type(self).__name__
         alpha = as_real(self.alpha, "alpha", owner=owner, at_least=0)
         l1_ratio = as_real(self.l1_ratio, "l1_ratio", owner=owner, at_least=0, at_most=1)
-        return self._settings_of(alpha, l1_ratio)
+        grouped = as_bool(self.multi_task, "multi_task", owner=owner)
+        return self._settings_of(alpha, l1_ratio, grouped)
 
-    def _settings_of(self, alpha, l1_ratio):
+    def _settings_of(self, alpha, l1_ratio, multi_task=False):
         """Return the settings with these penalties, checked before."""
         owner = type(self).__name__
         standardize = as_bool(self.standardize, "standardize", owner=owner)
@@ -389,6 +415,7 @@ class ElasticNet(Regressor, Model):
             standardize,
             as_real(self.tol, "tol", owner=owner, above=0),
             as_integer(self.max_iter, "max_iter", owner=owner, at_least=1),
+            multi_task,
         )
 
     def _warn_of_rounds(self, solution, settings):
@@ -419,8 +446,10 @@ class ElasticNet(Regressor, Model):
         checked = self._check_X(X, reset=True, check_finite=sample_weight is not None)
         checked, Y, weight, several = self._weighted_targets(checked, y, sample_weight)
         weight, _ = scaled_weights(weight)
-        zeros = suits_products(checked)
-        data_units = DataUnits.of(checked, Y, settings.fit_intercept, several, zeros=zeros)
+        data_units = DataUnits.of(
+            checked, Y, settings.fit_intercept, several, zeros=suits_products(checked),
+            common=settings.multi_task,
+        )  # fmt: skip
         return Rows.of(checked, Y, weight, data_units)
 
     def _attributes(self, rows, problem, penalties, solution, settings):
@@ -429,24 +458,30 @@ class ElasticNet(Regressor, Model):
         coef, intercept, mean = in_units_of_the_data(solution, data_units, dtype, owner)
         if not settings.fit_intercept:
             intercept = np.zeros(len(intercept))
-        factor = np.ldexp(1 / problem.total, 2 * data_units.target_power)
+        count = len(solution.gap)
+        factor = _of_means(problem, data_units, count)
         objective, gap = factor * solution.objective, factor * solution.gap
         if settings.fit_intercept:
-            gap = gap + _of_intercept(rows, problem, coef, mean) ** 2 / 2
-        allowed = settings.tol * factor * problem.squares / 2
+            gap = gap + _of_each(_of_intercept(rows, problem, coef, mean) ** 2 / 2, count)
+        allowed = settings.tol * factor * _of_each(problem.squares, count) / 2
         exact = settings.alpha * settings.l1_ratio == 0
-        freedom = [problem.degrees_of_freedom(penalties.ridge, w) for w in solution.coef.T]
-        values = {
-            "intercept_": intercept,
+        if count == len(coef):
+            freedom = [problem.degrees_of_freedom(penalties.ridge, w) for w in solution.coef.T]
+        else:
+            freedom = [multi_task.degrees_of_freedom(problem, penalties, solution.coef)]
+        several, n_iter = data_units.several, solution.n_iter.astype(np.int64)
+        figures = {
             "objective_": objective,
             "duality_gap_": gap,
             "degrees_of_freedom_": np.array(freedom),
         }
-        several = data_units.several
-        n_iter = solution.n_iter.astype(np.int64)
-        return {name: v if several else float(v[0]) for name, v in values.items()} | {
+        if settings.multi_task or not several:
+            figures = {name: float(v[0]) for name, v in figures.items()}
+            n_iter = int(n_iter[0])
+        return figures | {
+            "intercept_": intercept if several else float(intercept[0]),
             "coef_": coef if several else coef[0],
-            "n_iter_": n_iter if several else int(n_iter[0]),
+            "n_iter_": n_iter,
             "converged_": bool(exact or (factor * solution.gap <= allowed).all()),
             "active_": np.flatnonzero(coef.any(axis=0)).astype(np.int64),
             "origin_": data_units.origin.astype(dtype),
@@ -467,17 +502,18 @@ class ElasticNet(Regressor, Model):
             target_power=np.tile(data_units.target_power, m),
         )
         weights, intercept, mean = in_units_of_the_data(of_all, units, dtype, owner)
-        rounding = 0.0
+        rounding, count = 0.0, figures.shape[1]
         if settings.fit_intercept:
             eps = problem.eps_of_means
             rounding = _of_intercept(rows, problem, weights, mean, m, eps).reshape(m, k) ** 2 / 2
+            rounding = _of_each(rounding, count)
         else:
             intercept = np.zeros(len(intercept))
-        factor = np.ldexp(1 / problem.total, 2 * data_units.target_power)
+        factor = _of_means(problem, data_units, count)
         objective, gap = factor * figures[:, :, 0], factor * figures[:, :, 1] + rounding
         n_iter = figures[:, :, 2].astype(np.int64)
         unfinished = (n_iter >= settings.max_iter) & (
-            figures[:, :, 1] > settings.tol * problem.squares / 2
+            figures[:, :, 1] > settings.tol * _of_each(problem.squares, count) / 2
         )
         if unfinished.any():
             warn(
@@ -487,13 +523,16 @@ class ElasticNet(Regressor, Model):
                 f"{gap[unfinished].max():.3g}: raise max_iter, or tol={settings.tol:g}.",
             )
         weights = weights.reshape(m, k, d)
-        parts = [
-            weights, intercept.reshape(m, k), objective, gap,
-            np.count_nonzero(weights, axis=2).astype(np.int64), n_iter,
-        ]  # fmt: skip
+        nonzero = np.count_nonzero(weights, axis=2)
+        if settings.multi_task:
+            nonzero = np.count_nonzero(weights.any(axis=1), axis=1, keepdims=True)
+        of_targets = [weights, intercept.reshape(m, k)]
+        evidence = [objective, gap, nonzero.astype(np.int64), n_iter]
         if not data_units.several:
-            parts = [part[:, 0] for part in parts]
-        return PenaltyPath(alphas, *parts)
+            of_targets = [part[:, 0] for part in of_targets]
+        if settings.multi_task or not data_units.several:
+            evidence = [part[:, 0] for part in evidence]
+        return PenaltyPath(alphas, *of_targets, *evidence)
 
 
 class Lasso(ElasticNet):
@@ -505,7 +544,7 @@ class Lasso(ElasticNet):
     ----------
     alpha : float, default=1.0
         Penalty, at least 0.
-    fit_intercept, standardize, tol, max_iter, verbose, callback : others
+    fit_intercept, standardize, multi_task, tol, max_iter, verbose, callback : others
         As in `ElasticNet`.
 
     Attributes
@@ -535,6 +574,7 @@ class Lasso(ElasticNet):
         *,
         fit_intercept: bool = True,
         standardize: bool = False,
+        multi_task: bool = False,
         tol: float = 1e-6,
         max_iter: int = 1000,
         verbose: bool | int = False,
@@ -543,6 +583,7 @@ class Lasso(ElasticNet):
         self.alpha = alpha
         self.fit_intercept = fit_intercept
         self.standardize = standardize
+        self.multi_task = multi_task
         self.tol = tol
         self.max_iter = max_iter
         self.verbose = verbose
@@ -584,8 +625,21 @@ def _without_lasso(rows, alpha, settings):
         sums = rows.sums("") if n > d else None
         with single_threaded_blas():
             fit = solved(rows, sums, power, alphas, settings.fit_intercept, rows.X.dtype)
-    none = np.zeros(len(alphas), np.int64)
-    return Solution(fit.coef, fit.center, fit.offset, fit.objective / 2, fit.gap / 2, none)
+    objective, gap = fit.objective / 2, fit.gap / 2
+    if settings.multi_task:
+        objective, gap = _of_each(objective, 1), _of_each(gap, 1)
+    none = np.zeros(len(gap), np.int64)
+    return Solution(fit.coef, fit.center, fit.offset, objective, gap, none)
+
+
+def _of_means(problem, data_units, count):
+    """Return factors (count,) of sums over rows that make them means in the units of the data."""
+    return np.ldexp(1 / problem.total, 2 * data_units.target_power)[:count]
+
+
+def _of_each(values, count):
+    """Return values of targets (..., k), summed if one figure is that of all: (..., count)."""
+    return values if values.shape[-1] == count else values.sum(axis=-1, keepdims=True)
 
 
 def without_features(problem: Any) -> Solution:
@@ -597,11 +651,20 @@ def without_features(problem: Any) -> Solution:
 
 
 def grid_of(
-    rows: Rows, problem: Any, penalties: Penalties, number: int, eps: float | None, owner: str
+    rows: Rows,
+    problem: Any,
+    penalties: Penalties,
+    number: int,
+    eps: float | None,
+    owner: str,
+    grouped: bool = False,
 ) -> np.ndarray:
     """Return penalties in equal ratios, the first the least without coefficients."""
+    steep, lasso = np.abs(problem.C), penalties.lasso
+    if grouped:
+        steep, lasso = np.linalg.norm(problem.C, axis=1), lasso[:, 0]
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = np.where(problem.C != 0, np.abs(problem.C) / penalties.lasso, 0.0)
+        ratios = np.where(steep != 0, steep / lasso, 0.0)
     largest = float(ratios.max(initial=0.0)) * _ABOVE
     if largest == 0:
         warn("UserWarning", f"{owner}: all alphas are 0, as all coefficients are for any of them.")

@@ -10,7 +10,8 @@ from mlcore.estimator.printed import fields_as_table
 class PenaltyPath(NamedTuple):
     """Linear models for m penalties, in the order in which these were given.
 
-    With several targets, arrays but `alphas` have an axis of targets more, after the first.
+    With several targets, arrays but `alphas` have an axis of targets more, after the first; with
+    ``multi_task=True`` only `coef` and `intercept` do.
 
     Parameters
     ----------
@@ -21,7 +22,7 @@ class PenaltyPath(NamedTuple):
     duality_gap : (m,)
         The objective is at most this much above its minimum.
     n_nonzero : (m,) int64
-        Coefficients that are not 0.
+        Coefficients that are not 0; with ``multi_task=True`` features that have any.
     n_iter : (m,) int64
         Rounds of steps, from the coefficients of the next larger penalty on.
 

@@ -14,8 +14,8 @@ from mlcore.numerics.eigen.lapack import stoppable
 from mlcore.numerics.scatter import Scatter
 from mlcore.runtime.threads import single_threaded_blas
 
-_READINGS = 5  # of the rows, in which their residuals correct what products have lost
-_INNER = 0.5  # of a tolerance, to which problems of products are solved
+READINGS = 5  # of the rows, in which their residuals correct what products have lost
+INNER = 0.5  # of a tolerance, to which problems of products are solved
 _WORTH = 1e7  # operations from which a thread of its own is worth it
 
 
@@ -88,13 +88,13 @@ class Products(NamedTuple):
         C, squares, W = self.C.copy(), self.squares.copy(), np.zeros((d, k))
         allowed, left, best = tol * self.squares / 2, np.full(k, max_iter), None
         todo = np.arange(k)
-        for _ in range(_READINGS):
+        for _ in range(READINGS):
             before = W
             W = W.copy()
             for t in todo:
                 target = C[:, t], squares[t], np.ascontiguousarray(lasso[:, t]), ridge
                 found = _descended(
-                    self, target, np.ones(1), _INNER * allowed[t], left[t], dtype, W[:, t]
+                    self, target, np.ones(1), INNER * allowed[t], left[t], dtype, W[:, t]
                 )
                 W[:, t] = found[0][0]
                 left[t] -= int(found[1][0, 2])
@@ -131,6 +131,21 @@ class Products(NamedTuple):
             )
         return coef, figures
 
+    def residuals(self, W: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return coefficients W (d, k) as the type of the data stores them, and what residuals of
+        the rows are then: the values at the center (k,), products with features (d, k), and
+        squares (k,).
+        """
+        W = _as_stored(W, self.rows.data_units, self.rows.X.dtype)
+        squares, sums_left, slopes = self.rows.residuals(W, self.center, self.offset)
+        offset = self.offset
+        if self.fit_intercept:
+            shift = sums_left / self.total
+            offset = offset + shift
+            squares = squares - sums_left * shift
+        slopes[self.size == 0] = 0  # constant, but for rounding
+        return W, offset, slopes, squares
+
     def degrees_of_freedom(self, ridge: np.ndarray, w: np.ndarray) -> float:
         """Return the trace of the map from targets to fitted values, with the signs of w fixed."""
         face = np.flatnonzero(w)
@@ -150,15 +165,7 @@ def _better(solution, best):
 
 def _evidence(products, penalties, W):
     """Return the solution W as it is stored, and its slopes (without ridge) and squares."""
-    rows = products.rows
-    W[:] = _as_stored(W, rows.data_units, rows.X.dtype)
-    squares, sums_left, slopes = rows.residuals(W, products.center, products.offset)
-    offset = products.offset
-    if products.fit_intercept:
-        shift = sums_left / products.total
-        offset = offset + shift
-        squares = squares - sums_left * shift
-    slopes[products.size == 0] = 0  # constant, but for rounding
+    W[:], offset, slopes, squares = products.residuals(W)
     noise, size, found = products.noise(np.float64), products.size, []
     for t in range(W.shape[1]):
         w = np.ascontiguousarray(W[:, t])

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse as sp
 
 from mlcore._ext.linear_model import working_columns as _ext
 from mlcore.linear_model.coordinate.columns import Columns
@@ -91,15 +90,7 @@ class _Members:
         at, columns = self.place[face], self.columns
         if not self.state[_IS_SWEPT] and (at >= 0).all():
             return self.G[np.ix_(at, at)]
-        if len(columns.dense):
-            Z = columns.dense[face]
-            return Z @ Z.T
-        A = sp.csc_array(
-            (columns.values, columns.indices, columns.indptr),
-            shape=(len(columns.root), len(self.place)),
-        )[:, face]
-        mean = columns.mean[face]
-        return (A.T @ A).toarray() - columns.total * np.outer(mean, mean)
+        return columns.products(face, face)
 
 
 class ColumnProblem(NamedTuple):

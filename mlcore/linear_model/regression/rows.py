@@ -50,13 +50,25 @@ class DataUnits(NamedTuple):
 
     @classmethod
     def of(
-        cls, X: Any, Y: np.ndarray, fit_intercept: bool, several: bool, zeros: bool = True
+        cls,
+        X: Any,
+        Y: np.ndarray,
+        fit_intercept: bool,
+        several: bool,
+        zeros: bool = True,
+        common: bool = False,
     ) -> "DataUnits":
-        """Return the units of these rows, features of powers 0; `zeros` is as in `origin_of`."""
+        """Return the units of these rows, features of powers 0; `zeros` is as in `origin_of`.
+
+        `common`: all targets count in the units of the largest.
+        """
         d, k = X.shape[1], Y.shape[1]
         origin = origin_of(X, zeros=zeros) if fit_intercept else np.zeros(d)
         near = origin_of(Y) if fit_intercept else np.zeros(k)
-        power = np.frexp(np.abs(Y - near).max(axis=0))[1].astype(np.int64)
+        largest = np.abs(Y - near).max(axis=0)
+        if common:
+            largest[:] = largest.max()
+        power = np.frexp(largest)[1].astype(np.int64)
         power[np.abs(power) <= _PLAIN[X.dtype.itemsize]] = 0
         return cls(origin, np.zeros(d, np.int64), near, power, several)
 
