@@ -15,7 +15,7 @@ from mlcore.checks.errors import ConvergenceWarning
 from mlcore.linear_model import ElasticNet, Lasso, LinearRegression
 
 EXACT = {"tol": 1e-11, "multi_task": True}
-few = settings(max_examples=40, deadline=None)
+few = settings(max_examples=25, deadline=None)
 SHAPES = [(60, 8, 3), (12, 30, 4), (40, 9, 2)]
 
 
@@ -144,7 +144,7 @@ def test_the_gap_is_never_less_than_the_excess(seed, shape, power, ratio, dtype,
         model = ElasticNet(alpha, l1_ratio=ratio, multi_task=True, max_iter=rounds)
         model.fit(samples, Y, weight)
         path = model.path(samples, Y, weight, alphas=[alpha, 2 * alpha])
-    other = ElasticNet(alpha, l1_ratio=ratio, **EXACT).fit(X, Y, weight)
+    other = ElasticNet(alpha, l1_ratio=ratio, multi_task=True, tol=1e-9).fit(X, Y, weight)
     best = objective(X, Y, other.coef_, other.intercept_, alpha, ratio, weight)
     value = objective(X, Y, model.coef_, model.intercept_, alpha, ratio, weight)
     assert value - best <= model.duality_gap_ + 1e-13 * value
@@ -173,6 +173,32 @@ def test_a_path_has_the_model_of_each_penalty_and_begins_at_zeros():
         above = ElasticNet(path.alphas[0], l1_ratio=0.7, **EXACT).fit(layout(X), Y, weight)
         assert above.n_iter_ == 0
         assert len(above.active_) == 0
+
+
+def test_dependent_features_share_and_no_fit_ends_in_silence():
+    X, Y, weight = problem(8, 40, 6, 3)
+    for samples in (np.hstack((X, X)), np.hstack((X, X))[:10]):
+        n = len(samples)
+        for layout in (np.asarray, sp.csr_array):
+            model = ElasticNet(0.1, multi_task=True, tol=1e-10)
+            model.fit(layout(samples), Y[:n], weight[:n])
+            assert model.converged_
+            assert_allclose(model.coef_[:, :6], model.coef_[:, 6:], atol=1e-4)
+    powers = np.vander(np.linspace(0, 1, 100), 12)[:, :-1]
+    targets = powers[:, :3] + 0.3 * np.random.default_rng(9).normal(size=(100, 3))
+    for rounds in (3, 30):
+        model = Lasso(1e-4, multi_task=True, max_iter=rounds)
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            model.fit(powers, targets)
+        assert model.converged_ or ["max_iter" in str(w.message) for w in found] == [True]
+        value = objective(powers, targets, model.coef_, model.intercept_, 1e-4, 1.0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            peer = linear_model.MultiTaskLasso(1e-4, tol=1e-8, max_iter=2000)
+            peer.fit(powers, targets)
+        best = objective(powers, targets, peer.coef_, peer.intercept_, 1e-4, 1.0)
+        assert value - best <= model.duality_gap_
 
 
 def test_borders():

@@ -137,7 +137,8 @@ class ElasticNet(Regressor, Model):
     products are kept: coordinate sweeps read their entries.
 
     With `multi_task` a round is sweeps over features and a Newton step in those that are not 0,
-    O(a³ + a² k) time for k targets: one system of size a for each target, and one that joins them.
+    O(a³ + a² k) time for k targets: one system of size a for all targets, and one that joins them.
+    Of features that depend on each other the lasso then takes many rounds.
 
     The gap is ``(1 - t)² |r|²/2 + sum_j (alpha r |w_j| - t w_j g_j)`` over S, for the residuals
     times that t with which they are feasible in the dual. A weight of 2 is a copy of a sample, and

@@ -20,8 +20,9 @@ from mlcore.runtime.memory import require_memory
 from mlcore.runtime.threads import OPERATIONS_PER_CALL, single_threaded_blas
 
 _SWEEPS = 10  # of a round, over features that are not 0
-_STALLS = 4  # rounds without a better gap, after which rounding is all that is left
-_LENGTHS = 2.0 ** -np.arange(8)  # of Newton steps that are tried
+_STALLS = 4  # rounds without a better P, after which rounding is all that is left
+_DAMPED = 1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2  # shares that make a system positive
+_LENGTHS = 2.0 ** -np.arange(12)  # of Newton steps that are tried
 _FIRST = 64  # features that join the working set at once, at least
 _LARGE = 500  # features not 0, from which Newton steps wait until sweeps are slow
 _TRACED = 2000  # features not 0, of which degrees of freedom are computed
@@ -40,7 +41,7 @@ class Parts(NamedTuple):
 
 
 class Noise(NamedTuple):
-    """What bounds the rounding errors of slopes: lengths of targets (k,) and of features (d,), and
+    """Bounds of the rounding errors of slopes: lengths of targets (k,) and of features (d,), and
     `Products.noise`.
     """
 
@@ -139,8 +140,10 @@ class _Curvature(NamedTuple):
     factor: np.ndarray
 
     @classmethod
-    def of(cls, G, W, lasso, ridge):
-        """Return it, or None if the matrix is not positive but for rounding."""
+    def of(cls, G, W, lasso, ridge, damped=()):
+        """Return it, or None if the matrix is not positive, nor with shares `damped` of s^-1 added
+        to the system of Woodbury, of which the first that makes it so is taken.
+        """
         length = np.linalg.norm(W, axis=0)
         with np.errstate(all="ignore"):
             unit, turning = W / length, lasso / length
@@ -152,11 +155,12 @@ class _Curvature(NamedTuple):
         if info != 0:
             return None
         inverse = np.tril(lower) + np.tril(lower, -1).T
-        rest = np.diag(rest) - inverse * (unit.T @ unit)
-        factor, info = linalg.lapack.dpotrf(rest, lower=1)
-        if info != 0 or not np.isfinite(factor).all():
-            return None
-        return cls(unit, inverse, factor)
+        system, info = np.diag(rest) - inverse * (unit.T @ unit), 1
+        for more in (0.0, *damped):
+            factor, info = linalg.lapack.dpotrf(system + more * np.diag(rest), lower=1)
+            if info == 0 and np.isfinite(factor).all():
+                return cls(unit, inverse, factor)
+        return None
 
     def times(self, B):
         """Return the product with B (k, a)."""
@@ -212,6 +216,7 @@ def _minimised(parts, W, noise, tol, max_rounds):
     if proof.gap <= EPS * proof.objective:
         return W, proof, 0
     cost, least, stalls, rounds = _SWEEPS * parts.G.size * len(W), np.inf, 0, 0
+    lowest = np.inf
     while rounds < max_rounds:
         rounds += 1
         sweep = partial(_ext.sweep, parts.G, parts.lasso, parts.ridge, _SWEEPS, W, H)
@@ -224,16 +229,16 @@ def _minimised(parts, W, noise, tol, max_rounds):
         if slow and _newton_step(parts, W, H):
             H = _slopes(parts, W)
             proof = _proof(parts, W, H, noise)
-        stalls = stalls + 1 if proof.gap > 0.5 * least else 0
-        least = min(least, proof.gap)
+        stalls = stalls + 1 if not proof.objective < lowest - 2 * EPS * parts.squares else 0
+        least, lowest = min(least, proof.gap), min(lowest, proof.objective)
         if proof.gap <= tol or stalls >= _STALLS:
             break
     return W, proof, rounds
 
 
 def _newton_step(parts, W, H):
-    """Go to the least P of some lengths of a Newton step in the features that are not 0; False if
-    none lowers it.
+    """Go to a low P along a Newton step in the features that are not 0; False if no length of it
+    lowers P.
     """
     face = np.flatnonzero(W.any(axis=0))
     if not len(face):
@@ -242,18 +247,25 @@ def _newton_step(parts, W, H):
     G, g = parts.G[np.ix_(face, face)], H[:, face] - ridge * V
     length = np.linalg.norm(V, axis=0)
     with np.errstate(all="ignore"):
-        inverse = _run(partial(_Curvature.of, G, V, lasso, ridge), 2 * len(face) ** 3)
+        inverse = _run(partial(_Curvature.of, G, V, lasso, ridge, _DAMPED), 2 * len(face) ** 3)
         if inverse is None:
             return False
         step = inverse.times(g - lasso * inverse.unit)
-        steepness = np.einsum("ij,ij->", g, step)
-        curvature = np.einsum("ij,ij->", step, step @ G + ridge * step)
-        longer = [np.linalg.norm(V + part * step, axis=0) - length for part in _LENGTHS]
-        change = _LENGTHS * (0.5 * _LENGTHS * curvature - steepness) + np.array(longer) @ lasso
-    best = np.nanargmin(change) if not np.isnan(change).all() else 0
-    if not change[best] < 4 * EPS * (lasso @ length) or not np.isfinite(step).all():
+        # The lowest of some lengths; groups that turn round become 0.
+        best, lowest = None, 4 * EPS * (lasso @ length)
+        for part in _LENGTHS:
+            new = V + part * step
+            new[:, np.einsum("ij,ij->j", new, V) <= 0] = 0
+            change = new - V
+            fall = np.einsum("ij,ij->", change, 0.5 * (change @ G + ridge * change) - g)
+            fall += lasso @ (np.linalg.norm(new, axis=0) - length)
+            if fall < lowest:
+                best, lowest = new, fall
+            elif best is not None:
+                break
+    if best is None:
         return False
-    W[:, face] = V + _LENGTHS[best] * step
+    W[:, face] = best
     return True
 
 
