@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
 from sklearn import linear_model
+from threadpoolctl import threadpool_limits
 
 from mlcore.checks.errors import ConvergenceWarning
 from mlcore.linear_model import ElasticNet, Lasso, LinearRegression
@@ -230,3 +231,17 @@ def test_borders():
     constant = Lasso(0.3, **EXACT).fit(X, np.ones((40, 2)))
     assert constant.objective_ == 0
     assert constant.duality_gap_ < 1e-28
+
+
+def test_threads_do_not_change_a_bit():
+    rng = np.random.default_rng(10)
+    X = rng.normal(size=(150, 400))
+    Y = X[:, :5] @ rng.normal(size=(5, 3)) + rng.normal(size=(150, 3))
+    fits = []
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            fits.append(Lasso(0.05, multi_task=True).fit(X, Y))
+    one, two = fits
+    assert_array_equal(one.coef_, two.coef_)
+    assert one.duality_gap_ == two.duality_gap_
+    assert one.degrees_of_freedom_ == two.degrees_of_freedom_

@@ -93,7 +93,8 @@ class Columns(NamedTuple):
     def products(self, some: np.ndarray, others: np.ndarray) -> np.ndarray:
         """Return the products of some columns with others, both by their places."""
         if len(self.dense):
-            return self.dense[some] @ self.dense[others].T
+            with single_threaded_blas():
+                return self.dense[some] @ self.dense[others].T
         A, mean = self._entries(), self.mean
         products = (A[:, some].T @ A[:, others]).toarray()
         return products - self.total * np.outer(mean[some], mean[others])
@@ -101,7 +102,8 @@ class Columns(NamedTuple):
     def fitted(self, W: np.ndarray, some: np.ndarray) -> np.ndarray:
         """Return sums (k, n) of some columns times coefficients W (k, a)."""
         if len(self.dense):
-            return W @ self.dense[some]
+            with single_threaded_blas():
+                return W @ self.dense[some]
         return (self._entries()[:, some] @ W.T).T - np.outer(W @ self.mean[some], self.root)
 
     def _entries(self):

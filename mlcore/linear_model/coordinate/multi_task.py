@@ -24,7 +24,7 @@ _STALLS = 4  # rounds without a better P, after which rounding is all that is le
 _DAMPED = 1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2  # shares that make a system positive
 _LENGTHS = 2.0 ** -np.arange(12)  # of Newton steps that are tried
 _FIRST = 64  # features that join the working set at once, at least
-_LARGE = 500  # features not 0, from which Newton steps wait until sweeps are slow
+_LARGE = 100  # features not 0, from which Newton steps wait until sweeps are slow
 _TRACED = 2000  # features not 0, of which degrees of freedom are computed
 
 
