@@ -112,8 +112,8 @@ class ElasticNet(Regressor, Model):
         Features with a coefficient that is not 0, for any target.
     degrees_of_freedom_ : float or (n_targets,) float64
         Trace of the map from targets to fitted values, without the intercept: for the lasso the
-        rank of the active features. NaN for more than 2000 active ones of wide or sparse data, and
-        with `multi_task` where fitted values have no derivative.
+        rank of the active features. NaN for more than 2000 active ones of wide or sparse data; with
+        `multi_task` of any data, and where fitted values have no derivative.
     origin_ : (n_features,)
         A point near the samples, in their type; zeros without an intercept.
     n_features_in_ : int

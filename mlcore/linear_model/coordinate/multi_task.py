@@ -17,7 +17,7 @@ from mlcore.linear_model.coordinate.working_columns import ColumnProblem
 from mlcore.linear_model.regression.least_squares import EPS
 from mlcore.numerics.eigen.lapack import stoppable
 from mlcore.runtime.memory import require_memory
-from mlcore.runtime.threads import OPERATIONS_PER_CALL, single_threaded_blas
+from mlcore.runtime.threads import single_threaded_blas
 
 _SWEEPS = 10  # of a round, over features that are not 0
 _STALLS = 4  # rounds without a better P, after which rounding is all that is left
@@ -118,7 +118,7 @@ def degrees_of_freedom(
     if not len(face) or not lasso.any():
         return k * trace_of_fit(G, ridge)
     with single_threaded_blas():
-        inverse = _run(partial(_Curvature.of, G, W, lasso, ridge), 2 * len(face) ** 3)
+        inverse = stoppable(partial(_Curvature.of, G, W, lasso, ridge), 2 * len(face) ** 3)
         if inverse is None:
             return math.nan
         A = inverse.of_scale
@@ -220,7 +220,7 @@ def _minimised(parts, W, noise, tol, max_rounds):
     while rounds < max_rounds:
         rounds += 1
         sweep = partial(_ext.sweep, parts.G, parts.lasso, parts.ridge, _SWEEPS, W, H)
-        _run(sweep, cost)
+        stoppable(sweep, cost)
         H = _slopes(parts, W)
         proof = _proof(parts, W, H, noise)
         if proof.gap <= tol:
@@ -247,7 +247,7 @@ def _newton_step(parts, W, H):
     G, g = parts.G[np.ix_(face, face)], H[:, face] - ridge * V
     length = np.linalg.norm(V, axis=0)
     with np.errstate(all="ignore"):
-        inverse = _run(partial(_Curvature.of, G, V, lasso, ridge, _DAMPED), 2 * len(face) ** 3)
+        inverse = stoppable(partial(_Curvature.of, G, V, lasso, ridge, _DAMPED), 2 * len(face) ** 3)
         if inverse is None:
             return False
         step = inverse.times(g - lasso * inverse.unit)
@@ -267,11 +267,6 @@ def _newton_step(parts, W, H):
         return False
     W[:, face] = best
     return True
-
-
-def _run(work, operations):
-    """Return ``work()``, where the main thread sees Ctrl-C if it takes long."""
-    return stoppable(work) if operations > OPERATIONS_PER_CALL else work()
 
 
 # ---- products of all features --------------------------------------------------------------------
@@ -399,7 +394,7 @@ class _WorkingSet:
         G = np.empty((f, f))
         G[:before, :before] = self.G
         products = partial(self.columns.products, new, self.members)
-        G[before:] = _run(products, len(new) * f * len(self.columns.root))
+        G[before:] = stoppable(products, len(new) * f * len(self.columns.root))
         G[:before, before:] = G[before:, :before].T
         self.G = G
         return some
