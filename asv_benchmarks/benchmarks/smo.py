@@ -99,6 +99,20 @@ class BeyondTheCache(_Fit):
         self.X_support = self.X[self.fit().support_]
 
 
+class LinearKernel(_Fit):
+    """Many overlapping samples of few features, whose cost is that of few pair steps or many."""
+
+    params = ([2000, 20_000], [0.01, 100.0])
+    param_names = ("n", "C")
+
+    def setup(self, n, C):
+        rng = np.random.default_rng(0)
+        self.X = rng.normal(size=(n, 20))
+        self.y = self.X.sum(axis=1) + 2 * rng.normal(size=n) > 0
+        self.machine = SVC(kernel="linear", C=C)
+        self.X_support = self.X[self.fit().support_]
+
+
 class EitherRoute:
     """The routes of mlcore.svm.smo.smo beside rounds, within their sizes and at the end of them."""
 

@@ -38,7 +38,7 @@ class KernelRows:
     diagonal: np.ndarray
 
     def __init__(self, kernel: Any, X: Any, size: float, double: bool) -> None:
-        self.kernel, self.n, self._X = kernel, X.shape[0], X
+        self.kernel, self.n, self.samples = kernel, X.shape[0], X
         single = not double and (size == 0 or 1e-30 < size < 1e30)
         self.dtype = np.dtype(np.float32 if single else np.float64)
 
@@ -66,14 +66,14 @@ class KernelRows:
 
     def are_equal(self) -> bool:
         """Return True if all samples are the same; objects are if their kernel values are."""
-        X = self._X
+        X = self.samples
         if sparse.issparse(X):
             return not (X - X[np.zeros(self.n, np.intp)]).count_nonzero()
         return not isinstance(X, np.ndarray) or X.dtype.kind == "O" or bool((X == X[:1]).all())
 
     def of_samples(self, chosen: np.ndarray) -> "KernelRows":
         """Return the kernel values between some of the samples, of the same type."""
-        return type(self)(self.kernel, self._X[chosen], self.dtype == np.float64)
+        return type(self)(self.kernel, self.samples[chosen], self.dtype == np.float64)
 
     def block(self, rows: np.ndarray, columns: np.ndarray | None = None) -> np.ndarray:
         """Return K[rows][:, columns] as a new array."""
@@ -203,16 +203,16 @@ class CalledRows(KernelRows):
         self.halves = kernel.halves
 
     def fill(self, rows: Any, out: Any, dest: Any, columns: Any = None) -> None:
-        X = self._X if columns is None else self._X[columns]
+        X = self.samples if columns is None else self.samples[columns]
         m = X.shape[0]
         step = max(1, self._VALUES // max(1, m))
         for start in range(0, len(rows), step):
             batch = slice(start, start + step)
-            out[dest[batch], :m] = self.kernel.values(self._X[rows[batch]], X)
+            out[dest[batch], :m] = self.kernel.values(self.samples[rows[batch]], X)
 
     def fill_all(self, out: Any, chosen: Any = None) -> None:
         if self.halves:
-            X = self._X if chosen is None else self._X[chosen]
+            X = self.samples if chosen is None else self.samples[chosen]
             out[: X.shape[0], : X.shape[0]] = self.kernel.values(X, X)
         else:
             super().fill_all(out, chosen)

@@ -432,7 +432,8 @@ def test_a_fit_without_max_iter_names_the_steps_that_end_it():
     X = np.column_stack([18_000 * rng.random(400), rng.normal(size=400)])
     y = X[:, 0] / 18_000 + 0.2 * rng.normal(size=400) > 0.5
     with pytest.warns(ConvergenceWarning, match=r"after \d+ steps, the most that max_iter=-1"):
-        model = fitted_by({"most_steps": 3}, SVC(kernel="linear"), X, y)
+        machine = SVC(kernel="polynomial", degree=1, gamma=1.0)
+        model = fitted_by({"most_steps": 3}, machine, X, y)
     assert not model.converged_ and model.duality_gap_ > 1
 
 

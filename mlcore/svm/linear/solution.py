@@ -92,7 +92,7 @@ def minimum(
                 return run.best()
         first, run.before = run.best().point, run.best().n_iter
     elif start is None:
-        first, sigma = _of_part(rows, problem, fit_intercept, limits)
+        first, sigma = lagrangian_start(rows, problem, fit_intercept, limits)
         _by_lagrangian(run, rows, problem, fit_intercept, first, sigma)
         return run.best()
     if problem.squared:
@@ -219,13 +219,15 @@ def _silent(n_iter, point):
     """Report nothing: the problem is that of a part of the rows."""
 
 
-def _of_part(rows, problem, fit_intercept, limits):
+def lagrangian_start(
+    rows: LinearRows, problem: LossProblem, fit_intercept: bool, limits: Limits
+) -> tuple[DualPoint, float | None]:
     """Return a start from a part of the rows, with its sigma; zeros and None without a part."""
     if not _has_part(rows, problem):
         return _zero(rows), None
     part, few = _part(rows, problem)
     run = _Run(Limits(max(_COARSE, limits.tol), limits.max_iter), False, _silent)
-    first, sigma = _of_part(part, few, fit_intercept, limits)
+    first, sigma = lagrangian_start(part, few, fit_intercept, limits)
     sigma = _by_lagrangian(run, part, few, fit_intercept, first, sigma)
     return start_of_part(rows, problem, run.best().point, sigma), sigma / _BACK
 

@@ -9,7 +9,7 @@ I_up can increase and those in I_low can decrease; -g_i -+ epsilon is what the o
 it. The problem is solved when, in each group, the maximum over I_up exceeds the minimum over I_low
 by no more than `tol` (the KKT conditions).
 
-A problem takes one of five routes. Sizes are those of `Routes`; a gain is the time of rounds over
+A problem takes one of six routes. Sizes are those of `Routes`; a gain is the time of rounds over
 that of the route, on two cores.
 
 | route | problems | gain | measured by |
@@ -18,10 +18,13 @@ that of the route, on two cores.
 | smo.small_problem | K fits; at most `small` variables | 1.4 to 2.5 to 100, 1 from 300 on | a |
 | cross_validation.alpha_seeding | K fits; folds of `SVCCV` | 5 over separate fits | b |
 | smo.chunking | no room for K; at least `chunks` variables | 1 (20,000), 6 (300,000) | a, c |
+| linear.dual_start | linear kernel, few features | 1 (small C) to 100 (large C) | d |
 | rounds, here | all others, and those that need more than `steps` | | |
 
 In asv_benchmarks/benchmarks: a) smo.EitherRoute, b) svc_cv.Search, c) smo.BeyondTheCache, and for
-300,000 samples commit 584fcaa. Pairs and small problems need finite bounds.
+300,000 samples commit 584fcaa, d) smo.LinearKernel. Pairs, small problems and starts of the linear
+kernel need finite bounds. These starts come after as many pair steps for each variable as an easy
+problem needs; of many samples, whose rounds cost more than a start, before all.
 
 A round picks a working set, the few thousand variables that are free or violate most, takes the
 principal submatrix of K between them, and solves that small problem: by sequential minimal
@@ -38,6 +41,7 @@ import numpy as np
 
 from mlcore.kernels.gram_rows import LINE
 from mlcore.runtime.threads import single_threaded_blas
+from mlcore.svm.linear.dual_start import dual_start
 from mlcore.svm.smo.bias import constraint_multipliers, round_to_bounds
 from mlcore.svm.smo.chunking import Chunks
 from mlcore.svm.smo.feasible_start import start_with_sums
@@ -47,21 +51,24 @@ from mlcore.svm.smo.working_set import WorkingSet
 
 _RESOLVED = 64 * float(np.finfo(np.float64).eps)
 _FEW = 0.25  # part of the variables: where the required sums need more, all of K is worth its cost
+_NARROW, _PER_FEATURE = 300, 5  # most features, and least variables for each, of a linear start
 
 
 @dataclass(frozen=True)
 class Routes:
     """Sizes that decide on the route of a problem, as in the table above.
 
-    `pair`, `small` and `entire` are the most samples or variables of a route, `chunks` the least;
-    the others bound pair steps for each variable.
+    `pair`, `small` and `entire` are the most samples or variables of a route, `chunks` and `many`
+    the least; the others bound pair steps for each variable.
     """
 
     pair: int = 640
     small: int = 1024
     entire: int = 2048
     chunks: float = 20_000
+    many: int = 8192
     steps: int = 50
+    easy_steps: int = 4
     seeded_steps: int = 30
     most_steps: int = 10_000_000
 
@@ -105,7 +112,7 @@ def solve(
         if few and max_iter < 0:
             solution = solve_small(problem, cache, tol, exact, routes.steps, progress)
         if solution is None:
-            solution = _Solver(problem, cache, tol, max_iter, progress, routes).run()
+            solution = _in_rounds(problem, cache, tol, max_iter, progress, routes, hard=few)
         else:
             exact = False  # it is already
     solution.rounding, solution.distance = cache.kernel.rounding, cache.kernel.distance
@@ -115,6 +122,41 @@ def solve(
         finer = {"tol": min(tol, 1e-12 * size), "progress": progress, "routes": routes}
         solution = refined(problem, solution, cache, **finer)
     return solution
+
+
+def _in_rounds(problem, cache, tol, max_iter, progress, routes, hard):
+    """Return the solution by rounds, from a start near it where these would take long.
+
+    `hard` if the problem has taken many pair steps already.
+    """
+    limits = cache, tol, max_iter, progress, routes
+    most = _easy(problem, cache, routes, hard) if max_iter < 0 else None
+    if most is None:
+        return _Solver(problem, *limits).run()
+    n_iter = 0
+    if most:
+        solution = _Solver(problem, cache, tol, most, progress, routes).run()
+        if solution.converged or solution.diverged or solution.cause != "steps":
+            return solution
+        problem, n_iter = replace(problem, start=solution.beta), solution.n_iter
+    beta, steps = dual_start(problem, cache.kernel.samples, tol, progress, n_iter)
+    if beta is not None:
+        problem, n_iter = replace(problem, start=beta), n_iter + steps
+    solver = _Solver(problem, *limits)
+    solver.working.n_iter = n_iter
+    return solver.run()
+
+
+def _easy(problem, cache, routes, hard):
+    """Return the pair steps before a start is sought; None where rounds are as fast."""
+    m, d = len(problem.linear), cache.kernel.d if cache.kernel.linear else 0
+    plain = problem.group is None and problem.total is None and problem.largest_bound < np.inf
+    if not plain or d > _NARROW or not 0 < _PER_FEATURE * d <= m:
+        return None
+    moves_both_ways = problem.lower.any() and problem.upper.any()
+    if not moves_both_ways or (problem.start is not None and problem.start.sum() != 0):
+        return None
+    return 0 if hard or m >= routes.many else routes.easy_steps * m
 
 
 def _times(solution, power):
