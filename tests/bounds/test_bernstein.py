@@ -5,7 +5,7 @@ import math
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
@@ -62,6 +62,7 @@ def test_chernoff_to_the_last_digit(tail, form, t, mu):
 
 @TAILS
 @pytest.mark.parametrize("form", ["exact", "simple"])
+@settings(max_examples=40)
 @given(mu=st.floats(-6, 300).map(lambda e: 10.0**e), delta=DELTA)
 def test_chernoff_deviation_is_the_root_rounded_up(tail, form, mu, delta):
     t = chernoff_deviation(mu, delta, tail=tail, form=form)

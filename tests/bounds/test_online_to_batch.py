@@ -4,7 +4,7 @@ import math
 
 import mpmath
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mlcore.bounds import online_to_batch_bound, online_to_batch_expected
@@ -59,6 +59,7 @@ def test_relative_entropy_against_fifty_digits(T, share, delta):
 
 
 @pytest.mark.parametrize("method", METHODS)
+@settings(max_examples=40)
 @given(st.integers(1, 10**6), st.floats(0, 1), DELTA)
 def test_it_goes_up_with_mistakes_and_confidence(method, T, share, delta):
     mistakes = int(share * (T - 1))

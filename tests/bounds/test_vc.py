@@ -5,7 +5,7 @@ import math
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
@@ -62,6 +62,7 @@ def exact_deviation(m, d, delta, method):
 
 
 @pytest.mark.parametrize("method", METHODS)
+@settings(max_examples=40)
 @given(m=SIZE, d=DIMENSION, delta=DELTA)
 def test_deviations_to_the_last_digit(method, m, d, delta):
     with mpmath.workdps(60):
@@ -89,6 +90,7 @@ def test_error_bounds_to_the_last_digit(m, k, d, delta):
 
 
 @pytest.mark.parametrize("method", ["relative", *METHODS])
+@settings(max_examples=40)
 @given(k=st.integers(0, 100), m=st.integers(100, 10**9), d=DIMENSION, delta=DELTA)
 def test_bounds_grow_with_errors_dimension_and_confidence(method, k, m, d, delta):
     bound = vc_error_bound(k, m, d, delta, method=method)
