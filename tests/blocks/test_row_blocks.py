@@ -54,8 +54,9 @@ def files(folder, name, values):
     return {"map": mapped, "HDF5": h5, "Zarr": store}
 
 
-@pytest.fixture
-def sources(tmp_path):
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory):
+    tmp_path = tmp_path_factory.mktemp("sources")
     return files(tmp_path, "X", X) | {
         "array": X,
         "list": X.tolist(),
