@@ -1,6 +1,5 @@
 """What mlcore says about itself is true: examples run, commands and public names are all there."""
 
-import ast
 import contextlib
 import doctest
 import importlib
@@ -75,16 +74,13 @@ def readme_blocks(language):
     return re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
 
 
-def docstrings():
-    for path in sorted(Path(mlcore.__file__).parent.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)):
-                yield path.name, getattr(node, "name", "module"), ast.get_docstring(node) or ""
-
-
 def test_docstrings_begin_with_what_a_thing_is_or_does():
-    riddle = re.compile(r"(What|How|Where|Whether|Which|Who|When|Of|By)\b")
-    assert [(file, name) for file, name, text in docstrings() if riddle.match(text)] == []
+    words = "What|How|Where|Whether|Which|Who|When|Of|By"
+    riddle = re.compile(rf"""^ *r?\"{{3}}\s*(?:{words})\b.*""", re.MULTILINE)
+    assert riddle.search('def f():\n    """Whether it is."""')
+    sources = sorted(Path(mlcore.__file__).parent.rglob("*.py"))
+    assert len(sources) > 100
+    assert [(p.name, r) for p in sources for r in riddle.findall(p.read_text("utf-8"))] == []
 
 
 def test_examples_of_the_readme_print_what_the_readme_shows():

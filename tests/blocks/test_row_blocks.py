@@ -237,14 +237,3 @@ def test_what_stands_for_blocks():
     assert_array_equal(all_rows(row_blocks(X, block_size=5)[2:4]), X[10:20])
     with pytest.raises(ValueError, match="a tuple of 4"):
         fit_blocks(PCA(1), [(X, y, weight, None)])
-
-
-def test_nothing_optional_is_imported(tmp_path):
-    program = (
-        "import sys, mlcore.blocks\n"
-        "optional = {'dask', 'distributed', 'zarr', 'h5py', 'pyarrow', 'pandas', 'joblib'}\n"
-        "print(optional & set(sys.modules))\n"
-    )
-    command = [sys.executable, "-c", program]
-    done = subprocess.run(command, capture_output=True, check=True, cwd=tmp_path)
-    assert done.stdout.decode().strip() == "set()"
