@@ -1,5 +1,6 @@
 """Models that learn block by block: what a block is must not matter for how good they become."""
 
+import functools
 import pickle
 import warnings
 
@@ -21,7 +22,7 @@ from mlcore.mixture import (
     MultinomialMixture,
 )
 
-N, K, D = 750, 3, 6
+N, K, D = 400, 3, 6
 rng = np.random.default_rng(5)
 LABELS = rng.integers(0, K, N)
 CENTRES = np.array([[0.0] * 6, [6.0, 0, 0, 4, 0, 0], [0, 6.0, 0, 0, -4, 0]])
@@ -58,21 +59,26 @@ def new(case):
     return X, type(model)(**model.get_params() | {"random_state": 0}), n_parameters
 
 
-@pytest.mark.parametrize("size", [1, 5, 50, 500])
+@functools.cache
+def score_of_the_whole(case):
+    X, model, _ = new(case)
+    return model.fit(X).score(X)
+
+
+@pytest.mark.parametrize("size", [1, 5, 50, 250])
 @pytest.mark.parametrize("case", MODELS)
 def test_blocks_of_any_size_lead_as_far_as_the_whole(case, size):
     X, model, n_parameters = new(case)
-    _, whole, _ = new(case)
+    best = score_of_the_whole(case)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of fits to the very first rows
-        best = whole.fit(X).score(X)
         found = streamed(model, X, size).score(X)
     assert model.weights_.min() > 0.2 and not len(model.collapsed_components_)
     # An efficient estimate from half of the rows loses as many nats as parameters over n.
     assert found > best - n_parameters / N
 
 
-@pytest.mark.parametrize("size", [1, 5, 50, 500])
+@pytest.mark.parametrize("size", [1, 5, 50, 250])
 def test_documents_in_blocks(size):
     mixed = rng.dirichlet(np.full(K, 0.3), N) @ TOPICS
     G = rng.poisson(100 * mixed).astype(float)
@@ -86,7 +92,7 @@ def test_documents_in_blocks(size):
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
-@pytest.mark.parametrize("size", [1, 5, 50, 500])
+@pytest.mark.parametrize("size", [1, 5, 50, 250])
 def test_clusters_in_blocks(size, kind):
     X = CENTRES[LABELS] + 0.5 * POINTS[::-1]
     exact = np.array([X[LABELS == j].mean(axis=0) for j in range(K)])
