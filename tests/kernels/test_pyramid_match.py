@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.testing import assert_allclose, assert_array_equal
@@ -51,6 +51,7 @@ def drawn(n, seed, d=2, scale=5.0):
     return [scale * rng.normal(size=(rng.integers(1, 9), d)) for _ in range(n)]
 
 
+@settings(max_examples=40)
 @given(
     SETS,
     SETS,
@@ -78,6 +79,7 @@ def test_grauman_and_darrell():
     assert (kernel.side_, kernel.levels_) == (1.0, 4)
 
 
+@settings(max_examples=40)
 @given(SETS, st.booleans())
 def test_laws(X, normalize):
     kernel = PyramidMatch(normalize=normalize)

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
@@ -24,6 +24,7 @@ def decoded(strings):
     return ["".join(map(chr, part)) for part in parts]
 
 
+@settings(max_examples=50)
 @given(
     st.one_of(
         st.lists(st.text(st.characters(exclude_categories=())), min_size=1),

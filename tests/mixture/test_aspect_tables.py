@@ -169,20 +169,3 @@ def test_threads_do_not_change_a_byte(dtype, tmp_path):
         for threads in ("1", "2", "5")
     }
     assert len(seen) == 1
-
-
-@pytest.mark.parametrize("simd", ["baseline", "avx2"])
-def test_every_width_of_vectors_gives_the_same_to_rounding(simd, tmp_path):
-    script = DIGEST[: DIGEST.index("parts =")] + "print(repr(model.log_likelihood_trace_.tolist()))"
-    here, there = (
-        subprocess.run(
-            [sys.executable, "-c", script, "f8"],
-            cwd=tmp_path,
-            env={**os.environ, **extra},
-            capture_output=True,
-            check=True,
-            text=True,
-        ).stdout
-        for extra in ({}, {"MLCORE_SIMD": simd})
-    )
-    assert_allclose(eval(here), eval(there), rtol=1e-13)

@@ -1,9 +1,5 @@
 """Sums over rows under a mixture of Gaussians, against SciPy's densities and NumPy's sums."""
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -59,35 +55,6 @@ def test_sums_whatever_the_labels_in_a_block(kind, n, d, k):
         assert_allclose(found.mass, r.sum(axis=0), rtol=1e-7, atol=1e-9)
         assert_allclose(found.first, r.T @ X - found.mass[:, None] * means, rtol=1e-7, atol=1e-7)
     assert (rows._labels == r.argmax(axis=1)).all()
-
-
-WIDTHS = """if True:
-    import numpy as np
-    from mlcore.mixture import GaussianMixture
-    rng = np.random.default_rng(0)
-    for kind in ("full", "tied", "diag", "spherical"):
-        for d, k in ((3, 5), (18, 6)):
-            places = 4 * rng.normal(size=(k, d))[rng.integers(0, k, 2100)]
-            X = rng.normal(size=(2100, d)) + places
-            model = GaussianMixture(k, covariance_type=kind, tol=0, max_iter=6, random_state=0)
-            print(model.fit(X).log_likelihood_trace_.tolist(), end=",")
-"""
-
-
-@pytest.mark.parametrize("simd", ["baseline", "avx2"])
-def test_every_width_of_vectors_gives_the_same_to_rounding(simd, tmp_path):
-    here, there = (
-        subprocess.run(
-            [sys.executable, "-W", "ignore", "-c", WIDTHS],
-            cwd=tmp_path,
-            env={**os.environ, **extra},
-            capture_output=True,
-            check=True,
-            text=True,
-        ).stdout
-        for extra in ({}, {"MLCORE_SIMD": simd})
-    )
-    assert_allclose(eval(here), eval(there), rtol=1e-11)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

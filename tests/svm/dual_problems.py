@@ -67,8 +67,8 @@ def rows_of(X, kernel="rbf", double=True):
 
 def matrix(X, problem, kernel="rbf"):
     """K between the variables, in double precision."""
-    index = np.arange(len(problem.linear)) if problem.index is ... else problem.index
-    return rows_of(X, kernel).block(np.arange(X.shape[0]))[np.ix_(index, index)]
+    K = rows_of(X, kernel).block(np.arange(X.shape[0]))
+    return K if problem.index is ... else K[np.ix_(problem.index, problem.index)]
 
 
 def objective(K, p, beta):
@@ -82,7 +82,10 @@ def groups(p):
 
 def violation(K, p, beta):
     """How far the best pair move of a group still falls, per unit of the move."""
-    g = K @ beta + p.linear
+    return violation_at(K @ beta + p.linear, p, beta)
+
+
+def violation_at(g, p, beta):
     up = g + np.where(beta >= 0, p.epsilon, -p.epsilon)
     down = g + np.where(beta > 0, p.epsilon, -p.epsilon)
     worst = 0.0
@@ -94,21 +97,40 @@ def violation(K, p, beta):
 
 
 def check(K, p, solution, tol, eps=EPS):
-    """All that holds of a solution, from the definitions."""
+    """All that holds of a solution, from the definitions; K is of the variables."""
+    check_products(lambda v: K @ v, lambda v: np.abs(K) @ v, p, solution, tol, eps)
+
+
+def check_on_samples(K, p, solution, tol, eps=EPS):
+    """The same, where K is of the samples, of which a variable has one."""
+    n = len(K)
+    index = np.arange(n) if p.index is ... else p.index
+
+    def times(v, K=K):
+        return (K @ np.bincount(index, v, n))[index]
+
+    check_products(times, lambda v: times(v, np.abs(K)), p, solution, tol, eps)
+
+
+def check_products(times, sizes_times, p, solution, tol, eps):
+    """The same, from the products of K, and of its absolute values, with a vector."""
     beta = solution.beta
+    Kb, sums, first = times(beta), sizes_times(np.abs(beta)), 0.0
+    if p.start is not None:
+        first = sizes_times(np.abs(p.start)).max()
     start = np.zeros(len(beta)) if p.start is None else p.start
-    sums = np.abs(K) @ np.abs(beta)
     # The gradient is that of the start, moved step by step.
-    rounding = 50 * eps * (1 + max(sums.max(initial=0.0), (np.abs(K) @ np.abs(start)).max()))
+    rounding = 50 * eps * (1 + max(sums.max(initial=0.0), first))
     assert solution.converged and not solution.diverged and solution.violation <= tol
     assert (beta >= p.lower).all() and (beta <= p.upper).all()
     for k, members in enumerate(groups(p)):
         total = start[members].sum() if p.total is None else p.total[k]
         assert abs(beta[members].sum() - total) <= 1e-12 * (1 + np.abs(beta[members]).sum())
-    assert_allclose(solution.gradient, K @ beta + p.linear, rtol=0, atol=rounding)
-    assert violation(K, p, beta) <= tol + 2 * rounding
+    assert_allclose(solution.gradient, Kb + p.linear, rtol=0, atol=rounding)
+    assert violation_at(Kb + p.linear, p, beta) <= tol + 2 * rounding
+    expected = 0.5 * beta @ Kb + p.linear @ beta + p.epsilon * np.abs(beta).sum()
     size = 1 + 0.5 * np.abs(beta) @ sums + np.abs(p.linear) @ np.abs(beta)
-    assert_allclose(solution.objective, objective(K, p, beta), rtol=0, atol=50 * eps * size)
+    assert_allclose(solution.objective, expected, rtol=0, atol=50 * eps * size)
     assert len(solution.multipliers) == len(groups(p))
     for (low, high, value), members in zip(solution.multipliers, groups(p), strict=True):
         g = solution.gradient[members]

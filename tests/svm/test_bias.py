@@ -97,7 +97,7 @@ def scores_by_every_route(X, y, C, cv, **params):
     return [*ours, theirs.mean()]
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @example(12, 2, 0, 1e-4, 5, "balanced")
 @given(
     st.integers(5, 25), st.integers(2, 4), st.integers(0, 2**16),
@@ -110,7 +110,7 @@ def test_scores_do_not_depend_on_the_route(n, classes, seed, C, cv, class_weight
     assert_allclose(found, found[0], rtol=0, atol=1e-12)
 
 
-@settings(max_examples=6)
+@settings(max_examples=3)
 @given(st.integers(0, 99), st.sampled_from([1e-6, 1e-3, 0.1]), st.sampled_from([2, 5]))
 @example(0, 1e-4, 2)
 @example(0, 0.1, 5)

@@ -1,11 +1,7 @@
 """The dual solver: the KKT conditions as written, exact minima, LIBSVM, its starts and its end."""
 
 import itertools
-import os
-import subprocess
-import sys
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -56,7 +52,7 @@ def test_the_kkt_conditions_hold(routes, kind, kernel, double):
 
 
 @EACH_WAY
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(
     st.sampled_from(KINDS), st.integers(2, 60), st.integers(1, 6), st.integers(0, 2**32 - 1),
     st.floats(-3, 3), st.sampled_from(list(KERNELS)), st.booleans(),
@@ -116,17 +112,17 @@ def exact_minimum(K, p):
     return least
 
 
-@EACH_WAY
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize(
     "kind", ["svc", "svr", "one class", "nu svc", "weights", "points", "started"]
 )
-def test_the_least_of_all_faces(routes, kind, seed):
-    n = 4 if kind in ("svr", "points") else 6
+def test_the_least_of_all_faces(kind, seed):
+    n = 4 if kind in ("svr", "points") else 5
     X, p = samples(n, 2, seed), problem(kind, n, seed, C=[0.1, 1.0, 3.0, 30.0, 1000.0][seed])
-    K = matrix(X, p)
-    solution = solve(p, KernelCache(rows_of(X), 200.0), tol=1e-10, routes=routes)
-    assert_allclose(solution.objective, exact_minimum(K, p), rtol=1e-9, atol=1e-12)
+    least = exact_minimum(matrix(X, p), p)
+    for routes in (ROUTES, IN_ROUNDS):
+        solution = solve(p, KernelCache(rows_of(X), 200.0), tol=1e-10, routes=routes)
+        assert_allclose(solution.objective, least, rtol=1e-9, atol=1e-12, err_msg=str(routes))
 
 
 @EACH_WAY
@@ -144,10 +140,9 @@ def test_two_samples_in_closed_form(routes, seed):
     assert solution.beta[0] == -solution.beta[1]
 
 
-@EACH_WAY
 @pytest.mark.parametrize("C", [0.1, 10.0, 1e3])
 @pytest.mark.parametrize("kind", ["svc", "svr", "one class", "weights"])
-def test_the_objective_of_libsvm(routes, kind, C):
+def test_the_objective_of_libsvm(kind, C):
     n = 150
     X = samples(n)
     p = problem(kind, n, C=1.0 if kind == "one class" else C)
@@ -162,13 +157,11 @@ def test_the_objective_of_libsvm(routes, kind, C):
     beta = np.zeros(n)
     used = np.flatnonzero(p.upper > p.lower) if kind == "weights" else np.arange(n)
     beta[used[theirs.support_] if kind == "weights" else theirs.support_] = theirs.dual_coef_[0]
-    solution = solve(p, KernelCache(rows_of(X), 200.0), tol=1e-9 * max(1.0, C), routes=routes)
     expected = objective(K, p, beta)
-    assert_allclose(solution.objective, expected, rtol=1e-7)
-    assert solution.objective <= expected + 1e-9 * abs(expected)
-
-
-# ---- every path to the rows of K
+    for routes in (ROUTES, IN_ROUNDS):
+        solution = solve(p, KernelCache(rows_of(X), 200.0), tol=1e-9 * max(1.0, C), routes=routes)
+        assert_allclose(solution.objective, expected, rtol=1e-7, err_msg=str(routes))
+        assert solution.objective <= expected + 1e-9 * abs(expected), routes
 
 
 # ---- where it starts, how it goes, when it stops
@@ -189,8 +182,8 @@ class Recorded:
 @pytest.mark.parametrize("kind", ["svc", "svr", "one class", "nu svr"])
 @pytest.mark.parametrize("double", [True, False])
 def test_the_dual_objective_rises_from_report_to_report(kind, double):
-    X = samples(2500, 40) * 0.4
-    p = problem(kind, 2500)
+    X = samples(1600, 40) * 0.4
+    p = problem(kind, 1600)
     seen = Recorded()
     solution = solve(p, KernelCache(rows_of(X, double=double), 1e-3), tol=1e-3, progress=seen)
     assert len(seen.steps) > 2
@@ -284,7 +277,7 @@ def test_a_hard_margin_is_the_limit_of_large_C(kernel, n):
     assert_allclose(solution.objective, expected, rtol=1e-6)
 
 
-@pytest.mark.parametrize("n", [4, 100, 1000])
+@pytest.mark.parametrize("n", [4, 100, 300])
 def test_a_margin_that_cannot_be_is_told(n):
     X = samples(n, 2)
     y = np.where(np.random.default_rng(0).random(n) < 0.5, 1.0, -1.0)
@@ -330,20 +323,6 @@ def test_kernels_that_are_not_symmetric_end(n):
     solution = solve(p, KernelCache(rows, 200.0), tol=1e-6, max_iter=50_000)
     assert (solution.beta >= p.lower).all() and (solution.beta <= p.upper).all()
     assert abs(solution.beta.sum()) <= 1e-12 * (1 + np.abs(solution.beta).sum())
-
-
-@pytest.mark.parametrize("target", ["baseline", "avx2"])
-def test_instruction_sets(target):
-    """The conditions again, and one of the longer paths, with the loops of another target."""
-    other = str(Path(__file__).with_name("test_kernel_cache.py"))
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__, other]
-    command += [
-        "-k",
-        "(conditions_hold and not whatever and rbf) or (every_path and computed and svc)",
-    ]
-    environment = os.environ | {"MLCORE_SIMD": target}
-    run = subprocess.run(command, env=environment, capture_output=True, text=True)
-    assert run.returncode == 0, run.stdout + run.stderr
 
 
 @pytest.mark.parametrize("kind", KINDS)

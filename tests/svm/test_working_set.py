@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -57,6 +57,7 @@ def sequences():
 @pytest.mark.parametrize("repeated", [False, True])
 @pytest.mark.parametrize("groups", [1, 2])
 @pytest.mark.parametrize("d", [3, 40])
+@settings(max_examples=20)
 @given(rounds=sequences())
 def test_the_square_follows_the_choice(d, groups, repeated, rounds):
     n = 90
