@@ -7,7 +7,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import assume, example, given
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
@@ -263,6 +263,7 @@ def test_sums_stay_exact_however_samples_move(dtype, scale):
 # ---- laws
 
 
+@settings(max_examples=40)
 @given(SEEDS, st.integers(1, 12), st.integers(1, 6))
 def test_the_trace_never_rises_and_ends_at_the_inertia(seed, k, d):
     X = blobs(80, d, seed)
@@ -274,6 +275,7 @@ def test_the_trace_never_rises_and_ends_at_the_inertia(seed, k, d):
     assert_allclose(model.inertia_, objective(K, model.labels_), atol=80 * 80 * EPS)
 
 
+@settings(max_examples=40)
 @given(SEEDS, st.sampled_from(["labels", "k-means++", "random"]))
 def test_the_order_of_samples_does_not_count(seed, init):
     X = blobs(70, 3, seed)
@@ -285,6 +287,7 @@ def test_the_order_of_samples_does_not_count(seed, init):
     assert_array_equal(model.fit(X[order]).labels_, labels[order])
 
 
+@settings(max_examples=40)
 @given(SEEDS, st.integers(-60, 60))
 def test_scaling_the_kernel_scales_the_objective(seed, power):
     X = blobs(60, 3, seed)
@@ -296,6 +299,7 @@ def test_scaling_the_kernel_scales_the_objective(seed, power):
     assert model.inertia_ == np.ldexp(inertia, power)
 
 
+@settings(max_examples=40)
 @given(SEEDS, st.integers(-300, 300))
 def test_scaling_the_weights_scales_the_objective(seed, power):
     X = blobs(60, 3, seed)
@@ -307,6 +311,7 @@ def test_scaling_the_weights_scales_the_objective(seed, power):
     assert_allclose(model.inertia_, np.ldexp(inertia, power), rtol=1e-12)
 
 
+@settings(max_examples=40)
 @given(SEEDS, st.sampled_from(["labels", "k-means++", "random"]))
 @example(seed=1083, init="labels")  # in the first step a cluster loses all samples
 def test_weights_are_copies_and_zero_is_absence(seed, init):

@@ -1,5 +1,6 @@
 """One objective, trace(G'K'G), under every normalisation: brute force over all partitions."""
 
+import functools
 import itertools
 
 import numpy as np
@@ -21,7 +22,7 @@ from mlcore.cluster import (
 from mlcore.kernels import gram_matrix
 
 METHODS = "ratio_cut", "normalized_cut", "doubly_stochastic", "frobenius"
-N = 8
+N = 7
 
 
 def samples(seed, n=N):
@@ -30,12 +31,15 @@ def samples(seed, n=N):
     return rng.normal(size=(n, 2)) + 2.5 * np.arange(n)[:, None] % 3
 
 
+@functools.cache
 def partitions(n, k):
     """All partitions of n samples into k clusters, labels growing as they appear."""
-    for labels in itertools.product(range(k), repeat=n):
-        if all(labels[i] <= max(labels[:i], default=-1) + 1 for i in range(n)):
-            if max(labels) == k - 1:
-                yield np.array(labels)
+    return [
+        np.array(labels)
+        for labels in itertools.product(range(k), repeat=n)
+        if all(labels[i] <= max(labels[:i], default=-1) + 1 for i in range(n))
+        and max(labels) == k - 1
+    ]
 
 
 def affinities(seed, n=N):
@@ -134,7 +138,7 @@ def test_no_fit_is_better_than_the_best_partition_which_is_a_fixed_point(k, seed
 
 @pytest.mark.parametrize(("power", "objective"), [(1, "kmedian"), (2, "kmedoids")])
 @pytest.mark.parametrize("metric", ["euclidean", "cityblock"])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 def test_medoids_against_the_best_partition(power, objective, metric, seed):
     X, k = samples(seed), 3
     best = min(clustering_cost(X, labels, objective, metric=metric) for labels in partitions(N, k))
