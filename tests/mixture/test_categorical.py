@@ -61,8 +61,9 @@ def em(X, weights, probabilities, *, alpha, n_steps):
         r = np.exp(joint - density[:, None])
         weights = r.mean(axis=0)
         for i, x in enumerate(X.T):
-            size = probabilities[i].shape[1]
-            counts = np.array([r[x == c].sum(axis=0) for c in range(size)]).T + alpha
+            size, known = probabilities[i].shape[1], ~np.isnan(x)
+            categories = x[known].astype(int)
+            counts = np.stack([np.bincount(categories, own[known], size) for own in r.T]) + alpha
             probabilities = [*probabilities]
             probabilities[i] = counts / counts.sum(axis=1, keepdims=True)
     return weights, probabilities, np.array(trace)
@@ -107,10 +108,10 @@ def test_answers_to_many_items_at_a_time_change_no_result(sizes, k, holes):
     X = with_holes(X) if holes else X
     options = start(k, sizes)
     weights, probabilities, trace = em(
-        X, options["weights_init"], options["probabilities_init"], alpha=0.5, n_steps=4
+        X, options["weights_init"], options["probabilities_init"], alpha=0.5, n_steps=3
     )
     missing = "ignore" if holes else "error"
-    model = CategoricalMixture(alpha=0.5, missing=missing, tol=0, max_iter=4, **options)
+    model = CategoricalMixture(alpha=0.5, missing=missing, tol=0, max_iter=3, **options)
     quietly(model, X.astype(np.float32))
     assert_allclose(model.weights_, weights, rtol=0, atol=1e-10)
     for found, expected in zip(model.probabilities_, probabilities, strict=True):

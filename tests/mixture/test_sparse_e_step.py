@@ -128,7 +128,7 @@ def test_sums_are_the_same_bytes_for_any_number_of_threads(n, valued, monkeypatc
     p[:, 7] **= 9
     monkeypatch.setattr(sparse_e_step, "_ENTRIES_OF_A_COLUMN", N_NEVER)
     found = []
-    for n_threads in (1, 2, 3, 7):
+    for n_threads in (1, 2, 7):
         monkeypatch.setattr(sparse_e_step, "effective_threads", lambda work, n=n_threads: n)
         rows = rows_of_csr(X, None)
         rows.values = rows.values if valued else None
@@ -136,7 +136,7 @@ def test_sums_are_the_same_bytes_for_any_number_of_threads(n, valued, monkeypatc
         for power in (0.3, 1, 9):
             loop.fill(p**power / (p**power).sum(axis=0), logarithms=True)
             found.append([np.copy(x) for x in loop.sums(np.log(np.full(20, 0.05)))])
-    for again in (found[3:6], found[6:9], found[9:]):
+    for again in (found[3:6], found[6:]):
         for one, other in zip(found[:3], again, strict=True):
             for x, y in zip(one, other, strict=True):
                 assert_array_equal(x, y)
