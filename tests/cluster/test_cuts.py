@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from random_graphs import graph, sides
@@ -82,6 +82,7 @@ def test_best_partitions_of_a_graph_of_two_cliques_fall_between_them():
         assert_array_equal(best, truth)
 
 
+@settings(max_examples=40)
 @given(st.integers(2, 12), st.integers(0, 2**32 - 1), st.integers(-100, 100))
 def test_laws_of_the_values(n, seed, power):
     rng = np.random.default_rng(seed)

@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
@@ -157,6 +157,7 @@ def test_the_trace_never_rises_and_ends_at_the_inertia(seed, k, d):
     assert_allclose(model.inertia_, objective(X, model.cluster_centers_), rtol=1e-12, atol=1e-20)
 
 
+@settings(max_examples=40)
 @given(SEEDS)
 def test_neither_the_order_of_rows_nor_copies_for_weights_matter(seed):
     rng = np.random.default_rng(seed)
@@ -170,6 +171,7 @@ def test_neither_the_order_of_rows_nor_copies_for_weights_matter(seed):
         assert_allclose(repeated.inertia_, weighted.inertia_, rtol=1e-10)
 
 
+@settings(max_examples=40)
 @given(SEEDS, st.integers(-500, 500), st.sampled_from([np.float32, np.float64]))
 def test_another_unit_scales_the_centres_exactly(seed, power, dtype):
     power = power // 10 if dtype == np.float32 else power

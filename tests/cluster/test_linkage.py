@@ -12,8 +12,8 @@ from sklearn.utils.estimator_checks import _yield_clustering_checks
 from threadpoolctl import threadpool_limits
 
 from mlcore.cluster import AgglomerativeClustering
+from mlcore.cluster.linkage import lance_williams, reciprocal_neighbors, spanning_tree
 from mlcore.cluster.linkage import linkage as module
-from mlcore.cluster.linkage import spanning_tree
 from mlcore.cluster.metrics import NAMED
 from mlcore.runtime import memory
 
@@ -259,11 +259,14 @@ def test_single_precision_and_layouts():
 
 
 @pytest.mark.parametrize("shape", [(1500, 3), (500, 120)])
-def test_threads_change_no_byte(shape):
+def test_threads_change_no_byte(shape, monkeypatch):
+    """Also where so few samples would not pay for them."""
     X = np.random.default_rng(0).normal(size=shape)
     for method in ("single", "complete", "average", "ward", "weighted"):
         found = []
         for n_threads in (1, 2, 5):
+            for part in (lance_williams, reciprocal_neighbors):
+                monkeypatch.setattr(part, "effective_threads", lambda work=0, n=n_threads: n)
             with threadpool_limits(n_threads, user_api="openmp"):
                 found.append(merge(X, method).linkage_matrix_.tobytes())
         assert found[0] == found[1] == found[2], method

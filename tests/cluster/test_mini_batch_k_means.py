@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
@@ -61,6 +61,7 @@ def test_it_comes_near_k_means(kind):
     assert_array_equal(model.predict(X), model.labels_)
 
 
+@settings(max_examples=40)
 @given(st.integers(0, 2**32))
 def test_neither_the_order_of_rows_nor_copies_for_weights_matter(seed):
     rng = np.random.default_rng(seed)

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import sparse as sp
@@ -144,6 +144,7 @@ def test_with_a_doubly_stochastic_matrix_all_cuts_are_one():
         assert_allclose(clustering_cost(K, labels, objective), kept, rtol=1e-14)
 
 
+@settings(max_examples=40)
 @given(st.integers(1, 25), st.integers(0, 2**32 - 1), st.integers(-300, 300))
 def test_laws(n, seed, power):
     rng = np.random.default_rng(seed)
@@ -217,6 +218,7 @@ def test_bad_input_is_refused(arguments, error, message):
 # ---- agreement of partitions
 
 
+@settings(max_examples=40)
 @given(st.integers(1, 40), st.integers(1, 6), st.integers(1, 6), st.integers(0, 2**32 - 1))
 def test_adjusted_rand_index_is_scikit_learns(n, k, m, seed):
     from sklearn.metrics import adjusted_rand_score

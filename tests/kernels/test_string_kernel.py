@@ -53,6 +53,7 @@ def table(value, X, Y):
 # ---- values
 
 
+@settings(max_examples=60)
 @given(WORDS, st.lists(st.text("abcd", max_size=9), min_size=1, max_size=4), st.integers(1, 10))
 def test_spectrum_is_its_definition_exactly(X, Y, length):
     kernel = StringKernel(length=length, normalize=False)
@@ -65,6 +66,7 @@ def test_spectrum_is_its_definition_exactly(X, Y, length):
     assert_array_equal(kernel.diagonal(X), np.diagonal(table(value, X, X)))
 
 
+@settings(max_examples=60)
 @given(
     WORDS,
     st.lists(st.text("abcd", max_size=9), min_size=1, max_size=6),
@@ -88,6 +90,7 @@ def test_substrings_are_their_definition(X, Y, least, more, decay):
     assert_allclose(kernel.diagonal(X), np.diagonal(table(value, X, X)), rtol=rounding)
 
 
+@settings(max_examples=60)
 @given(
     WORDS,
     st.lists(st.text("abcd", max_size=9), min_size=1, max_size=19),
@@ -137,6 +140,7 @@ def test_a_matrix_is_symmetric_to_the_bit_and_positive_semidefinite(kind, normal
         assert K.max() <= 1
 
 
+@settings(max_examples=60)
 @given(WORDS, st.sampled_from(KINDS))
 def test_normalised_values_are_cosines(X, kind):
     kernel = StringKernel(kind, length=2)
