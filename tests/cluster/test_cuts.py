@@ -153,11 +153,11 @@ def test_any_number_of_threads_gives_the_same_bytes():
     K, labels = graph(1500), np.arange(1500) % 5
     sparse = sp.csr_array(graph(3300, 0.1))
     found = []
-    for threads in (1, 2, 3):
+    for threads in (1, 3):
         with threadpool_limits(threads):
             found.append([value(K, labels) for value in VALUES])
             found[-1] += [value(sparse, np.arange(3300) % 5) for value in VALUES]
-    assert found[0] == found[1] == found[2]
+    assert found[0] == found[1]
 
 
 def test_short_calls_and_small_tiles_change_nothing(monkeypatch):

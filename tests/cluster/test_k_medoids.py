@@ -298,7 +298,7 @@ def assert_as_good(model, centers, inertia, X, weights, power):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("metric", ["euclidean", "precomputed"])
 def test_threads_change_no_bit(metric, dtype):
-    X = blobs(1500, 12, dtype=dtype)
+    X = blobs(1000, 12, dtype=dtype)
     X = cdist(X, X).astype(dtype) if metric == "precomputed" else X
     found = []
     for threads in (1, 2, 5):

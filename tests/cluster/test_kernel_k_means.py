@@ -227,8 +227,8 @@ def test_precomputed_callable_and_sparse_are_the_named_kernel(init, small_blocks
 @pytest.mark.parametrize("cache_size", [1000, 1])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_same_bytes_on_any_number_of_threads(dtype, cache_size, init, small_blocks):
-    X = blobs(1700, 8, dtype=dtype)
-    init = some_labels(1700, 7) if init == "labels" else init
+    X = blobs(1200, 8, dtype=dtype)
+    init = some_labels(1200, 7) if init == "labels" else init
     found = []
     for n_threads in (1, 2, 5):
         with threadpool_limits(n_threads):

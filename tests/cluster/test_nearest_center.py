@@ -70,7 +70,7 @@ def passes(X, centers, steps, seed=0):
 @pytest.mark.parametrize(("n", "d", "k"), SHAPES)
 def test_every_pass_gives_the_labels_of_a_full_search(n, d, k, dtype):
     X, centers = samples(n, d, k, dtype)
-    for units, now, assignment in passes(X, centers, 8):
+    for units, now, assignment in passes(X, centers, 5):
         assert_array_equal(assignment.labels, nearest_labels(X, units, now))
         placed = units.place(X)
         # |c|²/2 - x.c is formed of d + 1 products and sums.

@@ -158,7 +158,7 @@ def test_sparse_and_dense_agree(n):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_threads_change_no_byte(dtype):
-    X = blobs(900)[0].astype(dtype)
+    X = blobs(600)[0].astype(dtype)
     with threadpool_limits(1):
         one = fitted(X, 4)
     two = fitted(X, 4)

@@ -22,7 +22,7 @@ def samples(n, d, weighted, dtype, seed):
     return X.astype(dtype), weights if weighted else np.empty(0)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("max_iter", [1, 3, 200])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -1,5 +1,6 @@
 """Weights of words against their definition, scikit-learn's, printed numbers, and their laws."""
 
+import itertools
 import math
 
 import numpy as np
@@ -59,22 +60,23 @@ def test_printed_numbers(idf, row):
     assert_array_equal(found.round(8), row)
 
 
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, sp.csc_matrix])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("sublinear", [False, True])
 @pytest.mark.parametrize("idf", ["smooth", "plain", "textbook", None])
 @pytest.mark.parametrize("norm", ["l2", "l1", None])
-def test_rows_are_their_definition(norm, idf, sublinear, dtype, form):
+def test_rows_are_their_definition(norm, idf, sublinear):
+    model = TfidfTransformer(norm=norm, idf=idf, sublinear=sublinear)
     for seed in range(3):
-        X = words(30 + seed, 17, seed, dtype)
-        weights = np.random.default_rng(seed).integers(1, 4, len(X)) if seed == 2 else None
-        model = TfidfTransformer(norm=norm, idf=idf, sublinear=sublinear)
-        found = model.fit(form(X), sample_weight=weights).transform(form(X))
-        assert sp.issparse(found) == sp.issparse(form(X)) and found.dtype == dtype
-        expected = by_definition(X.astype(float).tolist(), norm, idf, sublinear, weights)
-        # A weight, a product, a norm of 17 squares and a quotient round: 12 eps bounds them.
-        rtol = 12 * np.finfo(dtype).eps
-        assert_allclose(found.toarray() if sp.issparse(found) else found, expected, rtol=rtol)
+        counts = words(30 + seed, 17, seed)
+        weights = np.random.default_rng(seed).integers(1, 4, len(counts)) if seed == 2 else None
+        expected = by_definition(counts.tolist(), norm, idf, sublinear, weights)
+        forms = (np.asarray, sp.csr_array, sp.csc_matrix)
+        for dtype, form in itertools.product((np.float32, np.float64), forms):
+            X = form(counts.astype(dtype))
+            found = model.fit(X, sample_weight=weights).transform(X)
+            assert sp.issparse(found) == sp.issparse(X) and found.dtype == dtype
+            # A weight, a product, a norm of 17 squares and a quotient round: 12 eps bounds them.
+            found = found.toarray() if sp.issparse(found) else found
+            assert_allclose(found, expected, rtol=12 * np.finfo(dtype).eps, err_msg=form.__name__)
 
 
 @pytest.mark.parametrize("sublinear", [False, True])

@@ -37,9 +37,10 @@ def assert_same_search(X, y, cv=4, gammas=GAMMAS, sizes=(), **kwargs):
     return ours
 
 
-@pytest.mark.parametrize("classes", [2, 4])
-@pytest.mark.parametrize("class_weight", [None, {0: 2.0}])
-@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
+@pytest.mark.parametrize(
+    ("classes", "class_weight", "multi_class"),
+    [(2, None, "ovo"), (2, {0: 2.0}, "ovr"), (4, {0: 2.0}, "ovo"), (4, None, "ovr")],
+)
 def test_choice_and_scores_are_those_of_an_exhaustive_search(classes, class_weight, multi_class):
     X, y = overlapping(classes=classes)
     assert_same_search(X, y, class_weight=class_weight, multi_class=multi_class)

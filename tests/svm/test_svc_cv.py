@@ -18,9 +18,10 @@ def overlapping(n=150, classes=2, seed=0):
     return rng.normal(size=(n, 3)) + 0.8 * y[:, None], y
 
 
-@pytest.mark.parametrize("classes", [2, 4])
-@pytest.mark.parametrize("class_weight", [None, "balanced"])
-@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
+@pytest.mark.parametrize(
+    ("classes", "class_weight", "multi_class"),
+    [(2, None, "ovr"), (2, "balanced", "ovo"), (4, "balanced", "ovr"), (4, None, "ovo")],
+)
 def test_choice_and_scores_are_those_of_an_exhaustive_search(classes, class_weight, multi_class):
     X, y = overlapping(classes=classes)
     kwargs = dict(class_weight=class_weight, multi_class=multi_class)
