@@ -137,7 +137,7 @@ class Entry:
 
 
 def searched(**params):
-    return SVCCV(**{"Cs": (0.5, 5.0), "gammas": (0.1, 1.0), "cv": 3, **params})
+    return SVCCV(**{"Cs": (0.5, 5.0), "gammas": (0.1, 1.0), "cv": 2, **params})
 
 
 def aspects(**params):
@@ -197,7 +197,7 @@ def components(make):
         nothing,
         kernel=False,
         endless={"svd_solver": "full"},
-        endless_shape=(50_000, 600),
+        endless_shape=(25_000, 600),
         takes=(("n_components", None),),
     )
 
@@ -241,7 +241,7 @@ MODELS = {
         lambda: RiskClassifier(LinearDiscriminantAnalysis()),
         labels,
         kernel=False,
-        endless_shape=(12_000, 3_000),
+        endless_shape=(6_000, 3_000),
     ),
     "AgglomerativeClustering": Entry(merged, nothing, sparse=False, weights=False, kernel=False),
     "SVC": Entry(SVC, labels),
@@ -252,28 +252,28 @@ MODELS = {
         LinearDiscriminantAnalysis,
         labels,
         kernel=False,
-        endless_shape=(12_000, 3_000),
+        endless_shape=(6_000, 3_000),
         takes=(("n_components", None),),
     ),
     "QuadraticDiscriminantAnalysis": Entry(
         lambda: QuadraticDiscriminantAnalysis(reg_param=0.1),
         labels,
         kernel=False,
-        endless_shape=(12_000, 3_000),
+        endless_shape=(6_000, 3_000),
     ),
     "LinearRegression-least-squares": Entry(
         LinearRegression,
         numbers,
         kernel=False,
         several_targets=True,
-        endless_shape=(12_000, 3_000),
+        endless_shape=(6_000, 3_000),
     ),
     "LinearRegression-ridge": Entry(
         lambda: LinearRegression(alpha=0.5),
         several_numbers,
         kernel=False,
         several_targets=True,
-        endless_shape=(12_000, 3_000),
+        endless_shape=(6_000, 3_000),
     ),
     "ElasticNet": Entry(
         lambda: ElasticNet(alpha=0.1),
@@ -312,7 +312,7 @@ MODELS = {
         labels,
         kernel=False,
         endless={"tol": 1e-300, "max_iter": 10**9, "solver": "lbfgs"},
-        endless_shape=(12_000, 3_000),
+        endless_shape=(6_000, 3_000),
         takes=(NO_STEP,),
     ),
     "LogisticRegression-lasso": Entry(
@@ -320,7 +320,7 @@ MODELS = {
         labels,
         kernel=False,
         endless={"tol": 1e-300, "max_iter": 10**9},
-        endless_shape=(12_000, 3_000),
+        endless_shape=(6_000, 3_000),
         takes=(NO_STEP,),
     ),
     "LogisticRegressionCV": Entry(
@@ -328,15 +328,15 @@ MODELS = {
         labels,
         kernel=False,
         endless={"tol": 1e-300, "max_iter": 10**9},
-        endless_shape=(12_000, 3_000),
+        endless_shape=(6_000, 3_000),
         takes=(NO_STEP, ("Cs", 3), ("l1_ratios", None)),
     ),
     "LogisticRegressionCV-two": Entry(
-        lambda: LogisticRegressionCV(Cs=4, l1_ratio=(0.5, 1.0), cv=3),
+        lambda: LogisticRegressionCV(Cs=3, l1_ratio=(0.5, 1.0), cv=2),
         two_labels,
         kernel=False,
         endless={"Cs": 500},
-        endless_shape=(200_000, 60),
+        endless_shape=(100_000, 60),
         takes=(NO_STEP, ("Cs", 3), ("l1_ratios", None)),
     ),
     "NuSVC": Entry(lambda: NuSVC(nu=0.3), two_labels),
@@ -349,21 +349,21 @@ MODELS = {
         labels,
         kernel=False,
         endless={"tol": 1e-300, "max_iter": 10**9, "loss": "hinge"},
-        endless_shape=(12_000, 3_000),
+        endless_shape=(6_000, 3_000),
     ),
     "LinearSVC-hinge": Entry(
         lambda: LinearSVC(loss="hinge"),
         two_labels,
         kernel=False,
         endless={"tol": 1e-300, "max_iter": 10**9},
-        endless_shape=(12_000, 3_000),
+        endless_shape=(6_000, 3_000),
     ),
     "LinearSVR": Entry(
         LinearSVR,
         numbers,
         kernel=False,
         endless={"tol": 1e-300, "max_iter": 10**9},
-        endless_shape=(12_000, 3_000),
+        endless_shape=(6_000, 3_000),
     ),
     **{f"GaussianMixture-{t}": mixture(t) for t in ("full", "tied", "diag", "spherical")},
     "PLSA": Entry(aspects, nothing, kernel=False, draw=counts, takes=(*ZERO_TOL, *MANY_COMPONENTS)),
@@ -387,7 +387,7 @@ MODELS = {
         several_numbers,
         sparse=False,
         kernel=False,
-        endless_shape=(20_000, 2_500),
+        endless_shape=(8_000, 2_500),
         takes=MANY_COMPONENTS,
         several_targets=True,
     ),
@@ -404,7 +404,7 @@ MODELS = {
         several_targets=True,
         sparse_targets=True,
         draw=few,
-        endless_shape=(1_000, 60_000),
+        endless_shape=(1_000, 30_000),
         takes=(*MANY_COMPONENTS, ("gamma", None)),
         kernel_of_X=with_linear_targets,
     ),
@@ -432,7 +432,7 @@ MODELS = {
         numbers,
         several_targets=True,
         endless={"n_centers": 4000},
-        endless_shape=(500_000, 30),
+        endless_shape=(250_000, 30),
         takes=(("gamma", None), ("n_centers", None)),
     ),
     "KernelRidgeCV": Entry(
