@@ -2,6 +2,7 @@
 
 import numpy as np
 from mpmath import MPContext
+from mpmath.libmp import from_float
 
 mp = MPContext()  # of its own, as the precision of others is theirs
 mp.dps = 50
@@ -9,8 +10,11 @@ mp.dps = 50
 
 def exact(array):
     """Nested lists of mpf, to the last bit of `array`."""
-    array = np.asarray(array)
-    return [exact(row) for row in array] if array.ndim else mp.mpf(float(array))
+    array = np.asarray(array, dtype=np.float64)
+    if array.ndim > 1:
+        return [exact(row) for row in array]
+    # Half the time of mp.mpf(v), which looks at the type and the precision of v.
+    return [mp.make_mpf(from_float(v)) for v in array.tolist()] if array.ndim else mp.mpf(array[()])
 
 
 def products(X, w):
@@ -235,7 +239,8 @@ def gram(X, kernel, gamma=1.0, degree=3, coef0=0.0, origin=None):
         "rbf": lambda x, z: mp.exp(-gamma * distance(x, z, 2)),
         "laplacian": lambda x, z: mp.exp(-gamma * distance(x, z, 1)),
     }[kernel]
-    return [[of(x, z) for z in X] for x in X]
+    half = [[of(x, z) for z in X[: i + 1]] for i, x in enumerate(X)]  # it is symmetric
+    return [[half[max(i, j)][min(i, j)] for j in range(len(X))] for i in range(len(X))]
 
 
 def distance(x, c, power):

@@ -45,7 +45,7 @@ from mlcore.svm import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
 
 mp = exact.mp
 EPS = 2.0**-53
-N, D = 24, 2
+N, D = 12, 2
 
 
 @dataclass(frozen=True)
@@ -967,7 +967,7 @@ def test_an_ordinary_fit_neither_warns_nor_claims_too_much(name):
 @example(Disturbance(offset=800.0))
 @example(Disturbance(start=1e-2))
 @example(Disturbance(seed=147, scale=1e-3))
-@settings(max_examples=12)
+@settings(max_examples=6)
 @given(DISTURBANCES)
 def test_evidence_bounds_the_truth_or_the_fit_warns(name, d):
     try:
