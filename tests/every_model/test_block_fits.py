@@ -35,6 +35,7 @@ PIXELS, DIGIT = load_digits()
 DIGITS = PIXELS[:, PIXELS.std(axis=0) > 3.2]
 MIXED = {"gaussian": [0, 1], "multinomial": [2], "bernoulli": [3]}
 FEW = np.minimum(DIGITS[:, 10:22] // 5, 2)  # three categories
+SOME = DIGITS[:600]
 # What depends on the rows that a fit began with, and what only shows rounding or the way taken.
 NOT_COMPARED = {
     "labels_", "origin_", "offsets_", "residuals_", "orthogonality_", "angle_bounds_", "rcond_",
@@ -210,22 +211,26 @@ def categorical_start(X, k=3):
     return [rng.dirichlet(np.full(len(np.unique(x)), 9.0), k) for x in X.T]
 
 
-GIVEN, MEANS = discrete_start(DIGITS)
+GIVEN, MEANS = discrete_start(SOME)
 SHARES = np.clip(MEANS / 16, 0.01, 0.99)
 DISCRETE = {
-    "Bernoulli": (BernoulliMixture, {"means_init": SHARES, "binarize": 7.5}, DIGITS),
-    "Binomial": (BinomialMixture, {"means_init": SHARES, "n_trials": 16}, DIGITS),
+    "Bernoulli": (BernoulliMixture, {"means_init": SHARES, "binarize": 7.5}, SOME),
+    "Binomial": (BinomialMixture, {"means_init": SHARES, "n_trials": 16}, SOME),
     "multinomial": (
         MultinomialMixture,
         {"means_init": MEANS / MEANS.sum(axis=1, keepdims=True)},
-        DIGITS,
+        SOME,
     ),
     "sparse multinomial": (
         MultinomialMixture,
         {"means_init": MEANS / MEANS.sum(axis=1, keepdims=True)},
-        sp.csr_array(DIGITS),
+        sp.csr_array(SOME),
     ),
-    "categorical": (CategoricalMixture, {"probabilities_init": categorical_start(FEW)}, FEW),
+    "categorical": (
+        CategoricalMixture,
+        {"probabilities_init": categorical_start(FEW[:600])},
+        FEW[:600],
+    ),
 }
 
 
@@ -255,13 +260,13 @@ def test_drawn_components_are_ordered_and_stops_are_warned_of_as_in_fit():
 
 def test_plsa_stops_by_its_likelihood():
     """Its steps fold documents in, unlike those of `fit`."""
-    model, passes = fitted_to_blocks(PLSA(5, random_state=0, tol=1e-5), DIGITS)
+    model, passes = fitted_to_blocks(PLSA(5, random_state=0, tol=1e-5), SOME)
     trace = model.log_likelihood_trace_
     assert model.converged_ and passes == model.n_iter_ + 2 == len(trace) + 1
     assert (np.diff(trace)[:-1] > 1e-5).all() and abs(trace[-1] - trace[-2]) <= 1e-5
     assert (np.diff(model.weights_) <= 0).all()
     with pytest.warns(peer_class("ConvergenceWarning"), match="PLSA.* did not converge"):
-        assert fitted_to_blocks(PLSA(5, random_state=0, max_iter=2), DIGITS)[1] == 2
+        assert fitted_to_blocks(PLSA(5, random_state=0, max_iter=2), SOME)[1] == 2
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -278,8 +283,7 @@ def test_logistic_regression(k, weighted):
     assert_array_equal(model.predict(X), expected.predict(X))
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("convert", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize(("convert", "weighted"), [(np.asarray, True), (sp.csr_array, False)])
 def test_logistic_regression_of_many_parameters_takes_quasi_newton_steps(convert, weighted):
     rng = np.random.default_rng(5)
     X = rng.normal(size=(400, 260)) @ (np.eye(260) + 0.05 * rng.normal(size=(260, 260)))

@@ -55,13 +55,16 @@ def test_memory_mapped_input(entry, data, tmp_path):
 @pytest.mark.filterwarnings("ignore:NuSVC. at nu=0.3 the margin is zero")
 def test_every_real_type_is_taken(entry, data):
     steps, y = 1.0 * (data[0] > 0) + (data[0] > 1), data[1]
+    known = {}  # answers by the values in the type that they become
     for dtype in ("f4", ">f4", "f2", "g", "i1", "u8", "?"):
         with case(dtype):
             X = steps.astype(dtype)
             exact = np.float32 if np.dtype(dtype).newbyteorder("=") == np.float32 else np.float64
             model = entry.make().fit(X, y)
-            expected = answers(entry.make().fit(X.astype(exact), y), X.astype(exact))
-            for found, right in zip(answers(model, X), expected, strict=True):
+            same = X.astype(exact)
+            if contents(same) not in known:
+                known[contents(same)] = answers(entry.make().fit(same, y), same)
+            for found, right in zip(answers(model, X), known[contents(same)], strict=True):
                 assert_array_equal(found, right)
 
 

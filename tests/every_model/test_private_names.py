@@ -8,6 +8,7 @@ import mlcore
 
 PACKAGE = Path(mlcore.__file__).parent
 NAME = re.compile(r"_[a-z][a-z_]*[a-z]_")
+WORD = re.compile(rf"\b{NAME.pattern}\b")
 WORDS = {
     "_sums_": "sums over the rows so far",
     "_run_": "state of an iterative fit between its passes",
@@ -38,7 +39,10 @@ def test_models_keep_private_attributes_of_few_names():
     for path in sorted(PACKAGE.rglob("*.py")):
         if path.parent.name == "acceleration":  # where they are scikit-learn's
             continue
-        for name in private_names(ast.parse(path.read_text(encoding="utf-8"))):
+        text = path.read_text(encoding="utf-8")
+        if set(WORD.findall(text)) <= WORDS.keys():
+            continue  # sooner than to parse it
+        for name in private_names(ast.parse(text)):
             found.setdefault(name, []).append(path.relative_to(PACKAGE).as_posix())
     assert not {name: paths for name, paths in found.items() if name not in WORDS}
     assert len(WORDS) < 20
@@ -54,4 +58,5 @@ def test_a_private_name_is_found_wherever_it_stands():
         "pairs_ = model.pairs_, model._pairs, model.__pairs__": set(),
     }
     for source, expected in sources.items():
+        assert set(WORD.findall(source)) >= expected
         assert private_names(ast.parse(source)) == expected

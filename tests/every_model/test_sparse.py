@@ -6,22 +6,28 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
 from sklearn.base import clone
 
-from contract import INF, NAN, answers, case, methods, only, refuses, sparse_samples
+from contract import INF, NAN, answers, case, contents, methods, only, refuses, sparse_samples
 
-FORMATS = ("csr", "csc", "coo", "bsr", "dia", "dok", "lil")
+FORMATS = (
+    "csr_array", "csr_matrix", "csc_array", "csc_matrix", "coo_array", "bsr_matrix", "dia_array",
+    "dok_matrix", "lil_array",
+)  # fmt: skip
 
 
 def test_every_sparse_format_is_as_csr_or_refused(entry):
     X = sparse_samples(entry)
     y = entry.targets(X)
-    for form in [f"{f}_{kind}" for f in FORMATS for kind in ("array", "matrix")]:
+    known = {}  # answers by the values that are stored, zeros among them
+    for form in FORMATS:
         with case(form):
             given = getattr(sp, form)(X)
             if not entry.sparse:
                 refuses(lambda A=given: entry.make().fit(A, y), TypeError, "[Ss]parse")
                 continue
             csr = sp.csr_array(given)  # with the zeros that blocks store
-            expected = answers(entry.make().fit(csr, y), csr)
+            if contents(csr) not in known:
+                known[contents(csr)] = answers(entry.make().fit(csr, y), csr)
+            expected = known[contents(csr)]
             model = entry.make().fit(given, y)
             for found, same in zip(answers(model, given), expected, strict=True):
                 assert_array_equal(found, same)

@@ -199,7 +199,7 @@ def test_degenerate_data_give_a_finite_result_or_a_named_error(name, params):
 
 @every_kernel
 def test_more_features_than_samples(name, params):
-    X = MODELS[name].draw(n_features=500)
+    X = MODELS[name].draw(n_features=130)
     finite_or_refused("many features", name, X, MODELS[name].targets(X), **params)
 
 
