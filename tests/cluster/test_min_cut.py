@@ -34,7 +34,7 @@ def test_min_cut_is_the_best_of_all_partitions(seed):
         assert_allclose(cut.bound, best, rtol=2 * n * n * EPS, atol=0)
 
 
-@pytest.mark.parametrize("seed", range(18))  # each n from 2 to 10, with ties and without
+@pytest.mark.parametrize("seed", range(18))
 def test_cut_between_two_is_the_best_of_all_partitions_and_the_largest_flow(seed):
     n = 2 + seed % 8
     K = graph(n, [1.0, 0.6, 0.3][seed % 3], seed)
