@@ -11,8 +11,12 @@ from scipy import sparse as sp
 from sklearn import linear_model
 from sklearn.datasets import load_diabetes
 
+from mlcore.checks.errors import ConvergenceWarning
 from mlcore.linear_model import ElasticNet, Lasso, LinearRegression
 from mlcore.linear_model.coordinate.penalty_path import PenaltyPath
+
+# Some fits ask for more than rounding allows, to come as near as it does.
+pytestmark = pytest.mark.filterwarnings("ignore:.*rounding lets it go no further")
 
 X, Y = load_diabetes(return_X_y=True)
 WEIGHT = 1.0 + np.arange(len(X)) % 3
@@ -358,3 +362,14 @@ def test_units_of_features_do_not_count_if_they_are_standardized():
     assert_allclose(model.objective_, expected.objective_, rtol=1e-12)
     with pytest.raises(ValueError, match="standardize=True needs l1_ratio > 0"):
         ElasticNet(l1_ratio=0, standardize=True).fit(X, Y)
+
+
+def test_a_fit_that_rounding_ends_says_so():
+    """Products of correlated columns in float32 have too few digits for this tol."""
+    A = np.cumsum(np.random.default_rng(0).normal(size=(400, 60)), axis=1)
+    y = A[:, :3].sum(axis=1) + np.random.default_rng(1).normal(size=400)
+    model = ElasticNet(0.001, tol=1e-8)
+    assert model.fit(A, y).converged_
+    with pytest.warns(ConvergenceWarning, match="where rounding lets it go no further.*tol=1e-08"):
+        model.fit(A.astype(np.float32), y)
+    assert not model.converged_

@@ -122,7 +122,7 @@ class ElasticNet(Regressor, Model):
     Warns
     -----
     ConvergenceWarning
-        If `max_iter` ends the fit.
+        If `max_iter` or rounding ends the fit before its gap is within `tol`.
 
     Notes
     -----
@@ -297,7 +297,7 @@ class ElasticNet(Regressor, Model):
                 solution = problem.solve(penalties, settings.tol, settings.max_iter, report)
         attributes = fitted(solution)
         self._set_fitted(X, **attributes)
-        self._warn_of_rounds(solution, settings)
+        self._warn_of_end(solution, settings)
         return self
 
     def path(
@@ -419,15 +419,19 @@ class ElasticNet(Regressor, Model):
             multi_task,
         )
 
-    def _warn_of_rounds(self, solution, settings):
-        """Warn of a fit that `max_iter` has ended."""
-        if not self.converged_ and (solution.n_iter >= settings.max_iter).any():
-            warn(
-                "ConvergenceWarning",
-                f"{type(self).__name__} ended after max_iter={settings.max_iter} rounds, with a "
-                f"duality gap of {np.max(self.duality_gap_):.3g}, above tol={settings.tol:g} of "
-                "the objective of coefficients of 0: raise max_iter, or tol.",
-            )
+    def _warn_of_end(self, solution, settings):
+        """Warn of a fit whose gap is larger than asked for."""
+        if self.converged_:
+            return
+        why, advice = "where rounding lets it go no further", "center the features, or raise tol"
+        if (solution.n_iter >= settings.max_iter).any():
+            why, advice = f"after max_iter={settings.max_iter} rounds", "raise max_iter, or tol"
+        warn(
+            "ConvergenceWarning",
+            f"{type(self).__name__} ended {why}, with a duality gap of "
+            f"{np.max(self.duality_gap_):.3g}, above tol={settings.tol:g} of the objective of "
+            f"coefficients of 0: {advice}.",
+        )
 
     def _problem(self, X, y, sample_weight, settings, largest):
         """Return the rows of positive weight, and their problem: by products or by columns."""

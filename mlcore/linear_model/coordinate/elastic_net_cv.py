@@ -235,7 +235,7 @@ class ElasticNetCV(ElasticNet):
             mse_path_=mse if several else mse[0],
             duality_gaps_=np.stack(gaps) if several else gaps[0],
         )
-        self._warn_of_rounds(solution, at)
+        self._warn_of_end(solution, at)
         return self
 
     def _weighted_targets(self, X, y, sample_weight):

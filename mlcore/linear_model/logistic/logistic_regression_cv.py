@@ -298,7 +298,10 @@ class LogisticRegressionCV(LogisticClassifier):
                     scores[f, r] = self._scores_of_fold(
                         samples, fold, f, paths, costs, l1_ratio, search, weighted
                     )
-                change = (paths.gap / paths.objective).max()
+                with np.errstate(
+                    over="ignore"
+                ):  # of a gap that features far too large make useless
+                    change = (paths.gap / paths.objective).max()
                 steps.step(r + 1, float(paths.objective.sum()), float(change))
             best = _chosen(scores, costs, search.rule)
             results = _results(search.l1_ratios, costs, scores)
