@@ -52,13 +52,8 @@ disallow_untyped_calls = False
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory, request):
-    """What mypy finds, by the file's name; in one run, since most of its time goes in NumPy.
-
-    What it knows of files that have not changed it keeps in pytest's cache.
-    """
-    kept = getattr(request.config, "cache", None)
-    cache = os.devnull if kept is None else kept.mkdir("mypy")
+def found(tmp_path_factory):
+    """What mypy finds, by the file's name; in one run, since most of its time goes in NumPy."""
     folder = tmp_path_factory.mktemp("snippets")
     imports = "import mlcore.decomposition; from mlcore.svm import SVC"
     snippets = {"mistakes": "\n".join([imports, *MISTAKES])}
@@ -79,7 +74,7 @@ def found(tmp_path_factory, request):
         if package.name != "site-packages":  # an editable install's hook, which mypy cannot follow
             patch.setenv("MYPYPATH", str(package))
         report, errors, _ = api.run(
-            [f"--config-file={options}", f"--cache-dir={cache}", *map(str, files)]
+            [f"--config-file={options}", f"--cache-dir={os.devnull}", *map(str, files)]
         )
     assert not errors
     lines = {path.stem: [] for path in files}
