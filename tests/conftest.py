@@ -16,6 +16,10 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+# Dozens of processes import the same modules, whose bytecode is kept whatever the environment says.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 os.environ.setdefault("MPLBACKEND", "agg")  # pictures need no screen
 
 # A shell's background jobs ignore Ctrl-C, and so would the children that tests interrupt.
