@@ -86,7 +86,7 @@ def test_shape_penalty_and_solver_choose_the_route():
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_fits_to_sparse_and_dense_rows_have_the_same_objective(dtype):
-    X, y, _ = problem(80, 600, 3, dtype)
+    X, y, _ = problem(60, 300, 3, dtype)
     dense, sparse = (LogisticRegression(tol=1e-6).fit(rows, y) for rows in (X, sp.csr_array(X)))
     assert dense.converged_ and sparse.converged_
     gaps = dense.duality_gap_ + sparse.duality_gap_

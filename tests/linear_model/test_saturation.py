@@ -3,6 +3,7 @@
 A constant offset moves the intercept alone, so that the optimum is known from the fit without it.
 """
 
+import itertools
 import warnings
 
 import numpy as np
@@ -61,44 +62,45 @@ def fitted(X, y, offset=None, **options):
     return model
 
 
-@pytest.mark.parametrize("size", [47, -50, 100, 800, -1e4])
-@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("k", [2, 3])
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_constant_offset_moves_the_intercept_alone(kind, k, form, size):
+def test_a_constant_offset_moves_the_intercept_alone(kind, k):
     X, y = irises(k, kind)
-    plain = LogisticRegression(**KINDS[kind]).fit(FORMS[form](X), y)
-    off = offsets(k, size, len(y))
-    model = fitted(FORMS[form](X), y, off, **KINDS[kind])
-    assert model.converged_
-    assert_allclose(model.objective_, plain.objective_, rtol=1e-6 if kind == "gradient" else 1e-8)
-    expected = plain.intercept_ - (size if k == 2 else off[0] - off[0].mean())
-    # A bound of 1e-8 on the excess is one on intercepts of about its root.
-    assert_allclose(model.intercept_, expected, rtol=1e-9, atol=0.05)
-    if kind == "unpenalised":
-        found = model.inference(FORMS[form](X), y, offset=off)
-        expected = plain.inference(FORMS[form](X), y)
-        assert_allclose(found.standard_errors, expected.standard_errors, rtol=1e-5)
-        assert_allclose(found.null_deviance, expected.null_deviance, rtol=1e-9)
+    plain = LogisticRegression(**KINDS[kind]).fit(X, y)
+    # Both forms get offsets of either sign, and forms and sizes meet over kinds and k.
+    forms = itertools.cycle(list(FORMS.values())[:: 1 if (len(kind) + k) % 2 else -1])
+    for size, form in zip([47, -50, 100, 800, -1e4], forms, strict=False):
+        off = offsets(k, size, len(y))
+        model = fitted(form(X), y, off, **KINDS[kind])
+        assert model.converged_
+        rtol = 1e-6 if kind == "gradient" else 1e-8
+        assert_allclose(model.objective_, plain.objective_, rtol=rtol)
+        expected = plain.intercept_ - (size if k == 2 else off[0] - off[0].mean())
+        # A bound of 1e-8 on the excess is one on intercepts of about its root.
+        assert_allclose(model.intercept_, expected, rtol=1e-9, atol=0.05)
+        if kind == "unpenalised":
+            found = model.inference(form(X), y, offset=off)
+            expected = plain.inference(X, y)
+            assert_allclose(found.standard_errors, expected.standard_errors, rtol=1e-5)
+            assert_allclose(found.null_deviance, expected.null_deviance, rtol=1e-9)
 
 
-@pytest.mark.parametrize("moved", [1.0, 45.0, 60.0, -60.0, 800.0, -1e4])
 @pytest.mark.parametrize("k", [2, 3])
 @pytest.mark.parametrize("kind", KINDS)
-def test_bounds_of_intercepts_that_are_off(kind, k, moved):
+def test_bounds_of_intercepts_that_are_off(kind, k):
     X, y = irises(k, kind)
     model = LogisticRegression(**KINDS[kind]).fit(X, y)
-    least = model.objective_
-    intercept = model.intercept_.copy()
-    intercept[-1] += moved
-    model.intercept_ = intercept
-    found = model.verify(X, y)
-    excess = found.objective - least
-    assert excess > 0.5
-    assert found.excess_bound >= excess * (1 - 1e-7)
-    assert found.duality_gap >= excess * (1 - 1e-7)
-    if kind != "unpenalised":  # intercepts are solved for
-        assert found.duality_gap <= excess * (1 + 1e-4) + 1e-4 * least
+    least, at_least = model.objective_, model.intercept_
+    for moved in (1.0, 45.0, 60.0, -60.0, 800.0, -1e4):
+        model.intercept_ = at_least.copy()
+        model.intercept_[-1] += moved
+        found = model.verify(X, y)
+        excess = found.objective - least
+        assert excess > 0.5
+        assert found.excess_bound >= excess * (1 - 1e-7)
+        assert found.duality_gap >= excess * (1 - 1e-7)
+        if kind != "unpenalised":  # intercepts are solved for
+            assert found.duality_gap <= excess * (1 + 1e-4) + 1e-4 * least
 
 
 @pytest.mark.parametrize("kind", ["l2", "l-bfgs", "lasso", "elastic net"])
@@ -115,7 +117,7 @@ def test_a_warm_start_that_is_worse_than_none_is_dropped(kind, factor):
     assert again.n_iter_[0] <= 1 and again.objective_trace_[0] < 1.001 * cold.objective_
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     k=st.sampled_from([2, 3]),
@@ -141,8 +143,7 @@ def test_the_gap_bounds_the_excess_whatever_the_offsets(seed, k, kind, size, C, 
     options = {"C": C, **KINDS[kind]}
     model = fitted(X, y, off, **options)
     X = X - shift  # exact: what rounding left of Z
-    peers = [fitted(X, y, off, tol=t, **options) for t in (1e-2, 1e-8)]
-    least = min(p.objective_ for p in peers)
+    least = fitted(X, y, off, tol=1e-8, **options).objective_
     rounding = 1e-13 * (n + size) * max(1.0, C)
     assert model.objective_ - model.duality_gap_ <= least * (1 + 1e-12) + rounding
     assert model.objective_trace_[-1] == model.objective_

@@ -11,9 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy import sparse
 
 from mlcore.cluster import AgglomerativeClustering
 from mlcore.mixture import PLSA, GaussianMixture
+from mlcore.numerics.sparse_scores import EntryScores, sparse_scores
 
 TESTS = Path(__file__).resolve().parents[1]
 CHILD = "import test_instruction_sets as own, sys; own.answer(sys.argv[1])"
@@ -36,6 +38,10 @@ def results():
             found[f"{kind}, {d} features"] = model.fit(X).log_likelihood_trace_
     G = rng.poisson(0.5, size=(700, 60)).astype(float)
     model = PLSA(n_components=21, tol=0, max_iter=6, random_state=0).fit(G)
+    X = sparse.random_array((2000, 300), density=0.1, format="csr", rng=rng)
+    weights, start = rng.normal(size=(7, 300)), rng.normal(size=7)
+    scores = EntryScores.of(weights, start, "above", 0.5)
+    found["scores of sparse rows"] = sparse_scores(X, scores, softmax=True)
     return found | {"PLSA": model.log_likelihood_trace_}
 
 
@@ -78,4 +84,5 @@ def test_instruction_sets(target, tmp_path):
     assert run.returncode == 0, run.stdout + run.stderr
     there = np.load(tmp_path / "found.npz")
     for name, here in results().items():
-        assert_allclose(there[name], here, rtol=1e-13 if name == "PLSA" else 1e-11, err_msg=name)
+        rtol = {"PLSA": 1e-13, "scores of sparse rows": 1e-12}.get(name, 1e-11)
+        assert_allclose(there[name], here, rtol=rtol, err_msg=name)

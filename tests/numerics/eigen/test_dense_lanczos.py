@@ -36,23 +36,23 @@ SPECTRA = {
 }
 
 
-@pytest.mark.parametrize("tol", [1e-15, 1e-7])
-@pytest.mark.parametrize("k", [1, 7, 20, 50])
 @pytest.mark.parametrize("case", SPECTRA)
-def test_eigenpairs_are_those_of_the_matrix(case, k, tol):
+def test_eigenpairs_are_those_of_the_matrix(case):
     exact = SPECTRA[case]
     S = with_values(exact)
-    found = largest_by_lanczos(S, k, tol)
-    assert found is not None
-    values, U = found
     rounding = 8 * np.sqrt(N) * EPS  # of products, and of the matrix itself
-    assert np.abs(values / exact[0] - exact[:k] / exact[0]).max() <= rounding + tol**2 / 1e-3
-    residuals = np.linalg.norm(S @ U - U * values, axis=0) / exact[0]
-    assert residuals.max() <= tol + rounding
-    assert np.abs(U.T @ U - np.eye(k)).max() <= rounding
+    for k, tol in ((1, 1e-15), (7, 1e-7), (7, 1e-15), (20, 1e-15), (50, 1e-7), (50, 1e-15)):
+        found = largest_by_lanczos(S, k, tol)
+        assert found is not None, (k, tol)
+        values, U = found
+        off = np.abs(values / exact[0] - exact[:k] / exact[0]).max()
+        assert off <= rounding + tol**2 / 1e-3, (k, tol)
+        residuals = np.linalg.norm(S @ U - U * values, axis=0) / exact[0]
+        assert residuals.max() <= tol + rounding, (k, tol)
+        assert np.abs(U.T @ U - np.eye(k)).max() <= rounding, (k, tol)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(
     seed=st.integers(0, 2**32),
     decay=st.floats(0.3, 0.8),  # slower ones are mostly left to LAPACK
@@ -101,12 +101,13 @@ def test_a_value_that_is_repeated_more_often_than_a_block_finds_is_found_by_all_
     assert found.complete
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("scale", [1e-15, 1.0, 1e15, 1e-140, 1e140])
+@pytest.mark.parametrize(
+    ("dtype", "scale"),
+    [(np.float32, 1e-15), (np.float32, 1.0), (np.float32, 1e15)]
+    + [(np.float64, 1e-140), (np.float64, 1.0), (np.float64, 1e140)],
+)
 def test_components_of_many_features_are_those_of_singular_values(dtype, scale):
-    if dtype == np.float32 and not 1e-20 < scale < 1e20:
-        scale **= 0.1
-    rng, n, d, k = np.random.default_rng(0), 900, 480, 12
+    rng, n, d, k = np.random.default_rng(0), 600, 420, 12
     X = (rng.normal(size=(n, d)) * 0.9 ** np.arange(d) + rng.normal(size=d)) * scale
     X = X.astype(dtype)
     model = PCA(k).fit(X)

@@ -64,8 +64,8 @@ MATRICES = {
     "one": np.array([[3.0]]),
     "tiny": symmetric(5),
     "small": symmetric(300),
-    "large": symmetric(900),
-    "rank 3": symmetric(700, rank=3),
+    "large": symmetric(600),
+    "rank 3": symmetric(500, rank=3),
     "zero": np.zeros((450, 450)),
     "identity": np.eye(500),
     "each eigenvalue forty times": np.kron(np.eye(40), symmetric(12, seed=1)),
@@ -74,23 +74,21 @@ MATRICES = {
 
 
 @pytest.mark.parametrize("case", MATRICES)
-@pytest.mark.parametrize("k", [1, 2, 5, 12])
-def test_against_lapack(case, k):
+def test_against_lapack(case):
     A = MATRICES[case]
-    if k > len(A):
-        return
-    found = leading_eigenpairs(Scaled(A), k, rng(), tol=1e-10)
     exact = np.linalg.eigvalsh(A)[::-1]
     size = np.abs(exact).max() or 1.0
-    assert found.converged and found.residuals.max() <= 1e-10
-    assert_allclose(found.values, exact[:k], rtol=0, atol=1e-10 * size)
-    assert_allclose(found.vectors.T @ found.vectors, np.eye(k), atol=1e-12)
-    residuals = np.linalg.norm(A @ found.vectors - found.vectors * found.values, axis=0)
-    assert residuals.max() <= 1.01e-10 * size
-    if k < len(A):
-        assert_allclose(found.next_value, exact[k], rtol=0, atol=1e-5 * size)
-    else:
-        assert found.next_value == -np.inf
+    for k in (k for k in (1, 2, 5, 12) if k <= len(A)):
+        found = leading_eigenpairs(Scaled(A), k, rng(), tol=1e-10)
+        assert found.converged and found.residuals.max() <= 1e-10
+        assert_allclose(found.values, exact[:k], rtol=0, atol=1e-10 * size)
+        assert_allclose(found.vectors.T @ found.vectors, np.eye(k), atol=1e-12)
+        residuals = np.linalg.norm(A @ found.vectors - found.vectors * found.values, axis=0)
+        assert residuals.max() <= 1.01e-10 * size
+        if k < len(A):
+            assert_allclose(found.next_value, exact[k], rtol=0, atol=1e-5 * size)
+        else:
+            assert found.next_value == -np.inf
 
 
 class CentredProducts:
