@@ -26,7 +26,7 @@ def grid(rng, shape):
     return np.round(rng.normal(size=shape) * 1024) / 1024
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(power=POWERS, single=st.booleans(), **PROBLEM)
 @example(seed=0, shift=1e10, weights=-12, power=460, single=False)
 def test_linear_models_do_not_know_where_the_samples_are(seed, shift, weights, power, single):

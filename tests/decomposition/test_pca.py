@@ -330,7 +330,7 @@ def test_no_component_was_missed():
     assert not PCA(5).fit(tied).complete_
 
 
-@pytest.mark.parametrize("shape", [(900, 700), (3000, 500)])
+@pytest.mark.parametrize("shape", [(520, 460), (1200, 420)])
 def test_lanczos_of_large_dense_and_sparse_rows(shape):
     rng = np.random.default_rng(0)
     X = np.where(rng.random(shape) < 0.05, rng.normal(size=shape), 0.0)

@@ -49,7 +49,7 @@ def problems(draw):
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(problem=problems())
 def test_no_component_is_farther_from_the_exact_one_than_its_bound(solver, problem):
     X, k = problem
@@ -87,7 +87,7 @@ def clusters(draw):
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(problem=clusters())
 def test_evidence_is_true_of_clusters_and_ties(solver, problem):
     X, k = problem

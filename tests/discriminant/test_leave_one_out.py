@@ -144,7 +144,7 @@ def test_digits_are_left_out(model, params):
     X, y = load_digits()
     params = params | ({"priors": None} if "priors" in params else {})
     if "shrinkage" in params:
-        X, y = X[:700], y[:700]
+        X, y = X[:400], y[:400]
     found = model(**params).fit(X, y).leave_one_out(X, y)
     alone = np.unique(filled_by_one(X)[0])
     assert len(alone)

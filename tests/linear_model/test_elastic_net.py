@@ -79,20 +79,21 @@ def violation(model, X, y):
     return max(off.max(), np.abs(model.C * R.sum(axis=0)).max())
 
 
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("ratio", [1.0, 0.5, 0.01])
 @pytest.mark.parametrize(
     ("n", "d", "k"), [(9, 1, 2), (126, 15, 2), (127, 17, 3), (200, 20, 5), (40, 60, 3), (30, 90, 2)]
 )
-def test_the_objective_is_the_least_that_scipy_finds(n, d, k, ratio, form):
+def test_the_objective_is_the_least_that_scipy_finds(n, d, k, ratio):
     X, y = drawn(n, d, k)
-    model = LogisticRegression(C=0.7, l1_ratio=ratio).fit(form(X), y)
-    assert model.converged_
-    P, least = value_of(model, X, y), minimum(X, y, 0.7, ratio)
-    assert_allclose(model.objective_, P, rtol=1e-12)
-    assert P <= least * (1 + 1e-9)
-    assert P - least <= model.duality_gap_ <= 1e-6 * P
-    assert (np.diff(model.objective_trace_) <= 0).all()
+    least = minimum(X, y, 0.7, ratio)
+    for form in (np.asarray, sparse.csr_array):
+        model = LogisticRegression(C=0.7, l1_ratio=ratio).fit(form(X), y)
+        assert model.converged_
+        P = value_of(model, X, y)
+        assert_allclose(model.objective_, P, rtol=1e-12)
+        assert P <= least * (1 + 1e-9)
+        assert P - least <= model.duality_gap_ <= 1e-6 * P
+        assert (np.diff(model.objective_trace_) <= 0).all()
 
 
 @pytest.mark.parametrize("ratio", [1.0, 0.3])
@@ -139,7 +140,7 @@ def test_below_a_strength_all_coefficients_are_0(k):
         assert np.count_nonzero(above.coef_) == 1
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(
     st.integers(0, 2**31), st.integers(6, 40), st.integers(1, 12), st.integers(2, 4),
     st.floats(-3, 3), st.sampled_from([0.1, 0.7, 0.99, 1.0]), st.integers(0, 6),
@@ -163,7 +164,7 @@ def test_the_gap_is_never_below_the_true_excess(seed, n, d, k, log_C, ratio, max
         assert model.duality_gap_ > 0 or excess <= 1e-14 * P
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(st.integers(0, 2**31), st.integers(2, 4), st.sampled_from([0.2, 1.0]))
 def test_laws(seed, k, ratio):
     X, y = drawn(30, 6, k, seed)

@@ -10,10 +10,15 @@ from mlcore.linear_model import LogisticRegression
 from mlcore.numerics.linear_scores import linear_scores
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+# Of each k, all pairs of types of numbers, of tables and numbers of rows.
+@pytest.mark.parametrize(
+    ("dtype", "n", "sparsified"),
+    [
+        (np.float32, 1, False), (np.float64, 1, True), (np.float32, 500, True),
+        (np.float64, 500, False), (np.float32, 4000, False), (np.float64, 4000, True),
+    ],
+)  # fmt: skip
 @pytest.mark.parametrize("k", [1, 2, 5, 40])
-@pytest.mark.parametrize("n", [1, 500, 4000])
-@pytest.mark.parametrize("sparsified", [False, True])
 def test_scores_of_sparse_rows(dtype, k, n, sparsified):
     rng = np.random.default_rng([k, n])
     X = sp.random_array((n, 300), density=0.05, format="csr", rng=rng, dtype=dtype)
