@@ -369,7 +369,7 @@ def test_deviations_are_those_of_a_gaussian_process():
 
 
 def test_an_intercept_is_the_limit_of_a_constant_added_to_the_kernel():
-    X, Y, w = problem(n=25)
+    X, Y, w = problem(n=12)
     new, y = np.random.default_rng(1).normal(size=(6, 3)), Y[:, 0]
     model = KernelRidge(0.3, kernel="rbf", gamma=0.3, fit_intercept=True).fit(X, y, w)
     mean, std = model.predict(new, return_std=True)

@@ -136,7 +136,7 @@ def test_more_than_2000_parameters(form):
     least = LogisticRegression(C=C, tol=1e-10).fit(form(X), y, s).objective_
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        for max_iter in (1, 5) if form is np.asarray else (3, 5):
+        for max_iter in (3, 5) if form is np.asarray else (1, 3, 5):
             model = LogisticRegression(C=C, max_iter=max_iter).fit(form(X), y, s)
             found = model.verify(form(X), y, s)
             decrement, radius = decrement_and_radius(model, X, y, s)

@@ -61,20 +61,22 @@ def close(found, expected, rtol):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("offset", [0.0, 1e4, -1e8])
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("kind", ["dense", "csr", "sparse"])
-def test_the_sums_are_exact_but_for_rounding(dtype, offset, weighted, kind):
+@pytest.mark.parametrize("few", [False, True])
+def test_the_sums_are_exact_but_for_rounding(dtype, offset, weighted, few):
     rng = np.random.default_rng(3)
     X = rng.normal(size=(50, 5)) * [1.0, 1e-3, 1e3, 1.0, 1.0]
     X[:, 3] = X[:, 0] + 1e-4 * X[:, 4]
-    if kind == "sparse":
+    if few:
         X = np.where(rng.random(X.shape) < 0.03, X, 0.0)
         X[:2] += 1.0  # in all, fewer than a tenth: they are summed by a sparse product
     X = (X + offset).astype(dtype)
     weight = rng.integers(0, 4, size=50) / 2.0 if weighted else None
     origin = origin_of(X)
-    found = scatter_of(X if kind == "dense" else sp.csr_array(X), weight, origin)
-    # 50 products lose 50 eps at worst; centring loses little, as the origin is the mean of rows.
-    close(found, exact(X, weight, origin), 50 * np.finfo(dtype).eps)
+    expected = exact(X, weight, origin)
+    for kind in (np.asarray, sp.csr_array):
+        found = scatter_of(kind(X), weight, origin)
+        # 50 products lose 50 eps at worst; centring loses little: the origin is the mean of rows.
+        close(found, expected, 50 * np.finfo(dtype).eps)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

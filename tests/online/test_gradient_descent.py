@@ -109,9 +109,9 @@ def test_rounds_are_those_of_the_definition(loss, kind, schedule):
 @settings(max_examples=5)
 def test_the_regret_keeps_to_its_bounds_against_every_vector(kind, seed, loss, schedule):
     schedule = "fixed" if kind is None else schedule
-    X, y = stream(seed, loss)
+    X, y = stream(seed, loss, n=16)
     learner = OnlineGradientDescent(
-        loss=loss, radius=0.7, projection=kind, schedule=schedule, horizon=30, lipschitz=4.5
+        loss=loss, radius=0.7, projection=kind, schedule=schedule, horizon=16, lipschitz=4.5
     )
     if kind is None and loss == "squared":
         learner.set_params(lipschitz=20.0)
