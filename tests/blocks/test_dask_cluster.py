@@ -64,8 +64,13 @@ def cluster():
     """Two processes, where it can be forks of one that has imported all: that takes seconds."""
     fork = "forkserver" in multiprocessing.get_all_start_methods()
     method = "forkserver" if fork else "spawn"
-    with dask.config.set({"distributed.worker.multiprocessing-method": method}):
+    with (
+        dask.config.set({"distributed.worker.multiprocessing-method": method}),
+        pytest.MonkeyPatch.context() as patch,
+    ):
         if fork:
+            # What it imports is what is installed, not the sources here.
+            patch.setenv("PYTHONSAFEPATH", "1")
             models = [type(make()).__module__ for make in MODELS.values()]
             get_mp_context().set_forkserver_preload(["distributed", "mlcore.blocks", *models])
         with distributed.LocalCluster(n_workers=2, **HOW) as found:
