@@ -298,9 +298,8 @@ class LogisticRegressionCV(LogisticClassifier):
                     scores[f, r] = self._scores_of_fold(
                         samples, fold, f, paths, costs, l1_ratio, search, weighted
                     )
-                with np.errstate(
-                    over="ignore"
-                ):  # of a gap that features far too large make useless
+                # Features far too large make gaps that are of no use.
+                with np.errstate(over="ignore"):
                     change = (paths.gap / paths.objective).max()
                 steps.step(r + 1, float(paths.objective.sum()), float(change))
             best = _chosen(scores, costs, search.rule)

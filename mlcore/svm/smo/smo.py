@@ -68,7 +68,7 @@ class Routes:
     chunks: float = 20_000
     many: int = 8192
     steps: int = 50
-    easy_steps: int = 4
+    easy_steps: int = 8
     seeded_steps: int = 30
     most_steps: int = 10_000_000
 
