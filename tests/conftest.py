@@ -28,7 +28,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # A busy machine, or a build with sanitizers, is slow: that is no failure. One commit has one
 # verdict: examples are derived from the test. `tools/search_examples` looks for new ones.
 slow = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
-settings.register_profile("verdict", derandomize=True, max_examples=50, **slow)
+settings.register_profile("verdict", derandomize=True, max_examples=25, **slow)
 settings.register_profile("search", print_blob=True, **slow)
 settings.load_profile("verdict")
 

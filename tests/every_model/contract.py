@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, is_dataclass
-from functools import partial
+from functools import cache, partial
 from importlib.util import find_spec
 
 import numpy as np
@@ -110,7 +110,7 @@ def with_linear_targets(kernel):
     return kernel, "linear"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # a key, by identity
 class Entry:
     """One model: how to make it, its targets for given samples, and what it takes."""
 
@@ -404,7 +404,7 @@ MODELS = {
         several_targets=True,
         sparse_targets=True,
         draw=few,
-        endless_shape=(1_000, 30_000),
+        endless_shape=(1_000, 20_000),
         takes=(*MANY_COMPONENTS, ("gamma", None)),
         kernel_of_X=with_linear_targets,
     ),
@@ -540,6 +540,17 @@ def only(condition):
     """Let a test run with those models alone."""
     names = [name for name, entry in MODELS.items() if condition(entry)]
     return pytest.mark.parametrize("entry", names, indirect=True)
+
+
+FIRST_OF_CLASS = {type(entry.make()): entry for entry in reversed(MODELS.values())}
+# For what no parameter of a model changes: the checks of what it is given, the format of its file.
+one_of_each_class = only(lambda entry: entry in FIRST_OF_CLASS.values())
+
+
+@cache
+def plain_fit(entry):
+    """The fit of all tests that do not change it."""
+    return entry.fit()
 
 
 def methods(model):

@@ -20,6 +20,7 @@ sys.path.insert(0, {str(Path(__file__).parent)!r})
 import warnings
 warnings.simplefilter("ignore")
 import test_process, forked
+test_process.normals()
 forked.serve(vars(test_process))
 """
 

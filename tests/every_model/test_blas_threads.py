@@ -8,7 +8,6 @@ import os
 import threading
 import time
 import warnings
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +15,7 @@ import pytest
 from scipy.linalg import blas
 from threadpoolctl import threadpool_limits
 
-from contract import METHODS
+from contract import METHODS, MODELS
 
 TASKS = Path("/proc/self/task")
 SPIN = 5_000_000  # nanoseconds; an idle thread takes none
@@ -27,7 +26,6 @@ needs_times_of_threads = pytest.mark.skipif(
 )
 
 
-@cache
 def threads_of_blas():
     """Return the threads that large products wake, by NumPy's BLAS and by SciPy's."""
     A, before = np.ones((600, 600)), times()
@@ -50,23 +48,32 @@ def busy(threads):
     return sum(times()[t] for t in threads)
 
 
+def fall_asleep(threads):
+    before = -1
+    while before != busy(threads):
+        before = busy(threads)
+        time.sleep(0.02)
+
+
 @needs_times_of_threads
-def test_threads_of_blas_rest(entry):
-    X = entry.draw(n_samples=400, n_features=120)
-    y = entry.targets(X)
+def test_threads_of_blas_rest():
+    woken = []
     with threadpool_limits(1, user_api="openmp"), threadpool_limits(2, user_api="blas"):
         workers = threads_of_blas()
         assert workers, "BLAS has a thread beside this one"
-        while True:  # until they sleep
+        fall_asleep(workers)
+        for name, entry in MODELS.items():
+            X = entry.draw(n_samples=400, n_features=120)
+            y = entry.targets(X)
             before = busy(workers)
-            time.sleep(0.02)
-            if busy(workers) == before:
-                break
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            model = entry.make().fit(X, y)
-            for name in METHODS:
-                if hasattr(model, name):
-                    getattr(model, name)(X)
-        time.sleep(0.01)
-        assert busy(workers) - before < SPIN
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                model = entry.make().fit(X, y)
+                for method in METHODS:
+                    if hasattr(model, method):
+                        getattr(model, method)(X)
+            time.sleep(0.01)
+            if busy(workers) - before >= SPIN:
+                woken.append(name)
+                fall_asleep(workers)
+    assert not woken

@@ -143,8 +143,7 @@ def test_small_variances_take_further_passes_of_pca():
     assert_same_fit(model, expected, leave_out=["noise_variance_"])
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("tol", [0.0, 1e-4, 1e-2])
+@pytest.mark.parametrize(("weighted", "tol"), [(False, 0.0), (True, 1e-4), (False, 1e-2)])
 def test_k_means(tol, weighted):
     start, weight = PIXELS[::180].astype(float), weights_of(PIXELS, weighted)
     expected = KMeans(len(start), init=start, tol=tol).fit(PIXELS, None, weight)
@@ -173,9 +172,8 @@ def gaussian_start(kind):
     return given | {"precisions_init": rough.precisions_, "covariance_type": kind}
 
 
-@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.filterwarnings("ignore:.*fell by .* reg_covar=0.001 adds")
-@pytest.mark.parametrize("reg_covar", [None, 1e-3])
+@pytest.mark.parametrize(("weighted", "reg_covar"), [(False, 1e-3), (True, None)])
 @pytest.mark.parametrize("kind", ["full", "tied", "diag", "spherical"])
 def test_gaussian_mixtures(kind, reg_covar, weighted):
     """Begun with a part of the rows: the floor of variances is still measured by those of all."""
@@ -203,7 +201,7 @@ def test_features_that_do_not_vary_have_no_variance_in_sums_either():
 
 def discrete_start(X, k=3):
     means = np.array([X[i::k].mean(axis=0) for i in range(k)])
-    return {"weights_init": np.arange(1.0, k + 1) / np.arange(1.0, k + 1).sum(), "tol": 1e-7}, means
+    return {"weights_init": np.arange(1.0, k + 1) / np.arange(1.0, k + 1).sum(), "tol": 1e-5}, means
 
 
 def categorical_start(X, k=3):
@@ -234,8 +232,7 @@ DISCRETE = {
 }
 
 
-@pytest.mark.parametrize("alpha", [0.0, 0.5])
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("weighted", "alpha"), [(False, 0.5), (True, 0.0)])
 @pytest.mark.parametrize("name", DISCRETE)
 def test_discrete_mixtures(name, weighted, alpha):
     cls, start, X = DISCRETE[name]
@@ -260,10 +257,10 @@ def test_drawn_components_are_ordered_and_stops_are_warned_of_as_in_fit():
 
 def test_plsa_stops_by_its_likelihood():
     """Its steps fold documents in, unlike those of `fit`."""
-    model, passes = fitted_to_blocks(PLSA(5, random_state=0, tol=1e-5), SOME)
+    model, passes = fitted_to_blocks(PLSA(5, random_state=0, tol=1e-4), SOME)
     trace = model.log_likelihood_trace_
     assert model.converged_ and passes == model.n_iter_ + 2 == len(trace) + 1
-    assert (np.diff(trace)[:-1] > 1e-5).all() and abs(trace[-1] - trace[-2]) <= 1e-5
+    assert (np.diff(trace)[:-1] > 1e-4).all() and abs(trace[-1] - trace[-2]) <= 1e-4
     assert (np.diff(model.weights_) <= 0).all()
     with pytest.warns(peer_class("ConvergenceWarning"), match="PLSA.* did not converge"):
         assert fitted_to_blocks(PLSA(5, random_state=0, max_iter=2), SOME)[1] == 2

@@ -2,12 +2,13 @@
 
 import inspect
 import re
+from functools import cache
 from typing import Literal, get_args, get_origin, get_type_hints
 
 import pytest
 
 import mlcore
-from contract import MODELS
+from contract import MODELS, case
 
 PUBLIC = {
     name: getattr(module, name)
@@ -35,10 +36,12 @@ def literals(hint):
     return {value for part in get_args(hint) for value in literals(part)}
 
 
+@cache
 def hints(function):
     return get_type_hints(function.__init__ if inspect.isclass(function) else function)
 
 
+@cache
 def entries(function):
     """Type and description of each documented parameter."""
     text = inspect.getdoc(function) or ""
@@ -49,48 +52,49 @@ def entries(function):
 
 
 DOCUMENTED = [
-    pytest.param(name, word, id=f"{name}-{word}")
+    (name, word)
     for name, function in CALLED.items()
     for word, (kind, _) in entries(function).items()
     if '"' in kind.partition("default=")[0]
 ]
 BY_DEFAULT = [
-    pytest.param(name, word, id=f"{name}-{word}")
+    (name, word)
     for name, function in CALLED.items()
     if inspect.isfunction(function) or inspect.isclass(function)
     for word, parameter in inspect.signature(function).parameters.items()
     if isinstance(parameter.default, str) and (name, word) not in FREE
 ]
 OF_MODELS = [
-    pytest.param(name, word, id=f"{name}-{word}")
+    (name, word)
     for name, entry in MODELS.items()
     for word, hint in hints(type(entry.make())).items()
     if any(isinstance(value, str) for value in literals(hint))
 ]
 
 
-@pytest.mark.parametrize(("name", "word"), DOCUMENTED)
-def test_documented_choices_are_a_literal_type(name, word):
+def test_documented_choices_are_a_literal_type():
     """What the first line leaves out, such as a peer's names, stands below it."""
-    kind, text = entries(CALLED[name])[word]
-    documented = set(re.findall('"(.*?)"', kind.partition("default=")[0]))
-    typed = {value for value in literals(hints(CALLED[name])[word]) if isinstance(value, str)}
-    assert documented <= typed
-    assert typed - documented <= set(re.findall('"(.*?)"', " ".join(text.split())))
+    for name, word in DOCUMENTED:
+        kind, text = entries(CALLED[name])[word]
+        documented = set(re.findall('"(.*?)"', kind.partition("default=")[0]))
+        typed = {value for value in literals(hints(CALLED[name])[word]) if isinstance(value, str)}
+        assert documented <= typed, (name, word)
+        further = set(re.findall('"(.*?)"', " ".join(text.split())))
+        assert typed - documented <= further, (name, word)
 
 
-@pytest.mark.parametrize(("name", "word"), BY_DEFAULT)
-def test_a_word_by_default_is_one_of_a_literal_type(name, word):
-    default = inspect.signature(CALLED[name]).parameters[word].default
-    assert default in literals(hints(CALLED[name])[word])
+def test_a_word_by_default_is_one_of_a_literal_type():
+    for name, word in BY_DEFAULT:
+        default = inspect.signature(CALLED[name]).parameters[word].default
+        assert default in literals(hints(CALLED[name])[word]), (name, word)
 
 
-@pytest.mark.parametrize(("name", "word"), OF_MODELS)
-def test_checks_take_the_choices_of_the_literal_type(name, word):
-    entry = MODELS[name]
-    several = isinstance(entry.make().get_params()[word], tuple | list)
-    with pytest.raises(ValueError, match=word) as caught:
-        entry.fit(**{word: (WORD, WORD) if several else WORD})
-    allowed = str(caught.value).rpartition("must be")[2]
-    typed = literals(hints(type(entry.make()))[word])
-    assert set(re.findall("'(.*?)'", allowed)) == {v for v in typed if isinstance(v, str)}
+def test_checks_take_the_choices_of_the_literal_type():
+    for name, word in OF_MODELS:
+        entry = MODELS[name]
+        several = isinstance(entry.make().get_params()[word], tuple | list)
+        with case(name, word), pytest.raises(ValueError, match=word) as caught:
+            entry.fit(**{word: (WORD, WORD) if several else WORD})
+        allowed = str(caught.value).rpartition("must be")[2]
+        typed = {v for v in literals(hints(type(entry.make()))[word]) if isinstance(v, str)}
+        assert set(re.findall("'(.*?)'", allowed)) == typed, (name, word)

@@ -10,7 +10,18 @@ from numpy.testing import assert_array_equal
 from scipy import sparse as sp
 
 import mlcore
-from contract import NAN, UsersError, answers, case, contents, digest, only, sparse_samples
+from contract import (
+    NAN,
+    UsersError,
+    answers,
+    case,
+    contents,
+    digest,
+    one_of_each_class,
+    only,
+    plain_fit,
+    sparse_samples,
+)
 
 
 def test_refit_with_other_data_is_a_fresh_fit(entry, data):
@@ -86,8 +97,9 @@ def test_sparse_fits_are_saved_too(entry, tmp_path):
         assert_array_equal(found, expected)
 
 
-def test_truncated_and_newer_files_are_a_clear_error(entry, data, tmp_path):
-    model = entry.make().fit(*data)
+@one_of_each_class
+def test_truncated_and_newer_files_are_a_clear_error(entry, tmp_path):
+    model = plain_fit(entry)
     path = tmp_path / "model.npz"
     mlcore.save(model, path)
     whole = path.read_bytes()

@@ -21,8 +21,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
 
 import mlcore
-from contract import MODELS, labels
-from fits import MORE_FITS, STRINGS, all_fits, dense, rows, sets, sparse, wide
+from contract import MODELS, labels, one_of_each_class, plain_fit
+from fits import MORE_FITS, STRINGS, all_fits, rows, sets, sparse, wide
 from mlcore.checks.encoded_samples import EncodedSamples
 from mlcore.checks.stored import declared, fields_of, is_stored
 from mlcore.cluster import KernelKMeans
@@ -134,7 +134,7 @@ def test_every_attribute_that_editors_know_is_declared(cls):
 
 
 def test_every_public_model_has_fits_here():
-    fits = [dense(entry) for entry in MODELS.values()]
+    fits = [plain_fit(entry) for entry in MODELS.values()]
     fits += [make() for make in MORE_FITS.values()]
     fitted = {type(part).__name__ for model in fits for part in all_models(model)}
     assert {cls.__name__ for cls in public_models()} - fitted == WITHOUT_FILES
@@ -263,15 +263,16 @@ def test_crafted_files_of_the_last_version_are_read_or_refused(path, tool, file)
     assert refused
 
 
+@one_of_each_class
 def test_accidents_are_refused_or_change_nothing(entry, tool, file):
-    case = tool.Case("", dense(entry), entry.draw())
+    case = tool.Case("", plain_fit(entry), entry.draw())
     for i, damage in enumerate(tool.ACCIDENTS):
         file.write(damage(np.random.default_rng(i), case.content))
         assert case.outcome(file.path) in (tool.REFUSED, tool.EQUAL), damage.__name__
 
 
 def test_arrays_of_other_shapes_are_refused_or_not_needed(entry, tool, file):
-    case = tool.Case("", dense(entry), entry.draw())
+    case = tool.Case("", plain_fit(entry), entry.draw())
     allowed = {tool.REFUSED, tool.EQUAL}
     if "cluster_centers_" in declared(type(entry.make())) or isinstance(entry.make(), KernelKMeans):
         allowed |= {tool.WRONG}  # centres that stand twice in a file are more centres
@@ -283,7 +284,7 @@ def test_arrays_of_other_shapes_are_refused_or_not_needed(entry, tool, file):
 
 
 def test_other_arrays_and_numbers_do_no_harm(entry, data, tool, file):
-    case = tool.Case("", dense(entry), entry.draw(), fitted=data)
+    case = tool.Case("", plain_fit(entry), entry.draw(), fitted=data)
     for crafted in crafted_in_every_way(tool, case.content):
         file.write(crafted)
         assert case.outcome(file.path) != tool.MEMORY
@@ -386,7 +387,7 @@ def test_impossible_arrays_are_refused(shape, dtype, tmp_path):
 
 
 def fit_of(name):
-    return dense(MODELS[name])
+    return MODELS[name].fit()
 
 
 def fit_of_seven_features():

@@ -16,7 +16,7 @@ import pytest
 from scipy import sparse as sp
 
 import mlcore
-from contract import MODELS
+from contract import one_of_each_class, plain_fit
 from mlcore import bayes, bounds, cluster, decomposition, entropy, kernels, mixture, online
 from mlcore.bayes import (
     BetaBernoulli,
@@ -348,12 +348,11 @@ METHODS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_methods_name_the_wrong_argument(name):
-    entry = MODELS[name]
+@one_of_each_class
+def test_methods_name_the_wrong_argument(entry):
     samples = entry.draw()
     targets = entry.targets(samples)
-    fitted, found = entry.fit(samples), []
+    fitted, found = plain_fit(entry), []
     for method in METHODS:
         if not hasattr(fitted, method):
             continue

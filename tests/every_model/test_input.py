@@ -20,6 +20,8 @@ from contract import (
     digest,
     fitted,
     methods,
+    one_of_each_class,
+    plain_fit,
     refuses,
 )
 
@@ -101,9 +103,10 @@ WRONG_TYPES = {
 TEXT = ("strings", "bytes", "text objects")
 
 
+@one_of_each_class
 def test_what_is_no_real_matrix_is_refused_by_every_method(entry, data):
     X, y = data
-    model = entry.make().fit(X, y)
+    model = plain_fit(entry)
     for what, (spoil, error, message) in WRONG_TYPES.items():
         with case(what):
             if entry.text and what in TEXT:
@@ -119,14 +122,15 @@ def test_what_is_no_real_matrix_is_refused_by_every_method(entry, data):
                     refuses(lambda call=call, spoil=spoil: call(spoil(X)), error, message)
 
 
+PLACES = (0, 0), (N_SAMPLES - 1, N_FEATURES - 1), (31, 2), (0, N_FEATURES - 1)
 BAD_VALUES = {NAN: "NaN", INF: "infinity", -INF: "infinity", 1e200: "too large"}
 
 
-@pytest.mark.parametrize("place", [(0, 0), (N_SAMPLES - 1, N_FEATURES - 1), (31, 2)])
-def test_nan_infinity_and_huge_values_are_refused_by_every_method(place, entry, data):
+@one_of_each_class
+def test_nan_infinity_and_huge_values_are_refused_by_every_method(entry, data):
     X, y = data
-    model = entry.make().fit(X, y)
-    for bad, word in BAD_VALUES.items():
+    model = plain_fit(entry)
+    for (bad, word), place in zip(BAD_VALUES.items(), PLACES, strict=True):
         spoiled = X.copy()
         spoiled[place] = bad
         arrangements = [spoiled, np.asfortranarray(spoiled)]
@@ -138,9 +142,10 @@ def test_nan_infinity_and_huge_values_are_refused_by_every_method(place, entry, 
                     refuses(lambda A=A, call=call: call(A), ValueError, f"X contains .*{word}")
 
 
-def test_what_cannot_fit_is_refused_before_it_is_allocated(entry, data):
+@one_of_each_class
+def test_what_cannot_fit_is_refused_before_it_is_allocated(entry):
     virtual = np.broadcast_to(1.0, (10**8, 10**5))  # 8 bytes that stand for 80 TB
     message = "of 100000000 x 100000 needs 80000000000000 bytes.*are free: pass fewer rows"
     refuses(lambda: entry.make().fit(virtual, None), MemoryError, message)
-    for method in methods(entry.make().fit(*data)):
+    for method in methods(plain_fit(entry)):
         refuses(lambda method=method: method(virtual), MemoryError, message)

@@ -10,7 +10,17 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
-from contract import METHODS, N_SAMPLES, answers, methods, only, refuses, samples
+from contract import (
+    METHODS,
+    N_SAMPLES,
+    answers,
+    methods,
+    one_of_each_class,
+    only,
+    plain_fit,
+    refuses,
+    samples,
+)
 from mlcore.bayes import RiskClassifier
 from mlcore.cluster import (
     AgglomerativeClustering,
@@ -61,7 +71,6 @@ CHECKED = [
     RiskClassifier(LinearDiscriminantAnalysis()),
     AgglomerativeClustering(),
     AgglomerativeClustering(linkage="single"),
-    AgglomerativeClustering(linkage="average"),
     SVC(),
     SVC(probability=True),
     NuSVC(),
@@ -80,9 +89,7 @@ CHECKED = [
     GaussianMixture(2, covariance_type="spherical"),
     LinearDiscriminantAnalysis(),
     LinearDiscriminantAnalysis(shrinkage="auto"),
-    LinearDiscriminantAnalysis(unbiased=True),
     QuadraticDiscriminantAnalysis(),
-    QuadraticDiscriminantAnalysis(reg_param=0.1),
     QuadraticDiscriminantAnalysis(shrinkage=0.5),
     LinearRegression(),
     LinearRegression(alpha=0.1, fit_intercept=False),
@@ -97,16 +104,14 @@ CHECKED = [
     LogisticRegression(C=100.0, class_weight="balanced"),
     LogisticRegression(l1_ratio=1.0),
     LogisticRegressionCV(Cs=2, cv=2),
-    LogisticRegressionCV(Cs=2, l1_ratio=0.5, cv=2, standardize=True, scoring="accuracy"),
+    LogisticRegressionCV(Cs=[10.0], l1_ratio=0.5, cv=2, standardize=True, scoring="accuracy"),
     PLSA(),
-    PLSA(n_components=2, alpha=0.0),
     CCA(),
     KMeans(),
     KernelKMeans(),
     KernelCCA(),
     KernelCCA(kernel="rbf", alpha=0.1),
     GramCenterer(),
-    KernelPCA(2),
     KernelPCA(kernel="rbf", fit_inverse_transform=True),
     NystroemPCA(2, kernel="rbf", random_state=0),
     KernelRidge(),
@@ -219,6 +224,7 @@ def test_pipelines_and_searches(entry, data):
         assert len(answers(search.best_estimator_, X)[0]) == N_SAMPLES
 
 
+@one_of_each_class
 def test_not_fitted(entry, data):
     X, _ = data
     model = entry.make()
@@ -231,6 +237,7 @@ def test_not_fitted(entry, data):
             refuses(lambda method=method: method(X), NotFittedError, "not fitted")
 
 
+@one_of_each_class
 def test_another_number_of_columns_and_foreign_names(entry, data):
     X, y = data
     names = ["a", "b", "c", "d"]
@@ -244,16 +251,17 @@ def test_another_number_of_columns_and_foreign_names(entry, data):
         )
         with pytest.warns(UserWarning, match="does not have valid feature names"):
             method(X)
-    plain = entry.make().fit(X, y)
+    plain = plain_fit(entry)
     for method in methods(plain):
         refuses(lambda m=method: m(X[:, :3]), ValueError, "X has 3 features, but .* expecting 4")
 
 
+@one_of_each_class
 def test_tables_of_pyarrow_are_as_data_frames(entry, data):
     pa = pytest.importorskip("pyarrow")  # which has no wheels for Windows on ARM
     X, y = data
     table = pa.table(dict(zip("abcd", X.T, strict=True)))
-    plain, model = entry.make().fit(X, y), entry.make().fit(table, y)
+    plain, model = plain_fit(entry), entry.make().fit(table, y)
     assert model.feature_names_in_.tolist() == ["a", "b", "c", "d"]
     for found, expected in zip(answers(model, table), answers(plain, X), strict=True):
         assert_array_equal(found, expected)
