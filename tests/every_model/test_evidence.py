@@ -337,6 +337,27 @@ def least_elastic_net(X, y, alpha, r, s, model):
     return min(least, exact.elastic_net(X, y, model.coef_, model.intercept_, alpha, r, s))
 
 
+def of_multi_task(r):
+    """The law of ElasticNet for two targets whose coefficients of a feature are a group."""
+
+    def law(d):
+        X = d.samples(N, 4) @ (np.eye(4) + 2)  # alike: many steps
+        y, s, alpha = d.targets(), d.weights(), 1 / d.penalty
+        Y = np.c_[y, 3 * y[::-1] - 2 * y]
+        tol = (1e-6, 1e-2)[d.seed % 2]  # the former ends at rounding, the latter above it
+        model = ElasticNet(alpha, l1_ratio=r, multi_task=True, tol=tol)
+        fitted(model, X, Y, sample_weight=s)
+        objective = exact.multi_task(X, Y, model.coef_, model.intercept_, alpha, r, s)
+        near = [model.coef_, np.zeros_like(model.coef_)]
+        other = ElasticNet(alpha, l1_ratio=r, multi_task=True, tol=1e-12)
+        if silently(lambda: other.fit(X - X[0], Y, sample_weight=s)):
+            near.append(other.coef_)
+        best = min(exact.polished_multi_task(X, Y, coef, alpha, r, s) for coef in near)
+        yield from gap_claims(model, objective, min(best, objective))
+
+    return law
+
+
 # ---- kernel machines ----------------------------------------------------------------------------
 
 
@@ -888,6 +909,8 @@ LAWS = {
     "ElasticNet, wide": of_elastic_net(0.5, 7, 12),
     "ElasticNet, wide and sparse": of_elastic_net(0.8, 7, 12, sp.csr_array),
     "ElasticNet, wide in float32": of_elastic_net(1.0, 7, 12, dtype=np.float32),
+    "ElasticNet, multi-task": of_multi_task(0.5),
+    "ElasticNet, multi-task lasso": of_multi_task(1.0),
     "SVC, linear": of_machine(SVC, "linear", exact.hinge),
     "SVC, poly": of_machine(SVC, "poly", exact.hinge),
     "SVC, rbf": of_machine(SVC, "rbf", exact.hinge),
