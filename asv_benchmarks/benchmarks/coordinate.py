@@ -1,9 +1,9 @@
-"""Timings of the lasso."""
+"""Timings of the lasso, of one target and of several."""
 
 import numpy as np
 from scipy import sparse as sp
 
-from mlcore.linear_model import Lasso
+from mlcore.linear_model import ElasticNet, Lasso
 
 
 class LassoFits:
@@ -36,3 +36,27 @@ class SparseLasso:
 
     def time_path(self):
         Lasso().path(self.X, self.y)
+
+
+class SeveralTargets:
+    """The coefficients of a feature are a group, penalised by its length."""
+
+    params, param_names = [[(5_000, 50, 5), (200, 2_000, 5)]], ["shape"]
+
+    def setup(self, shape):
+        rng = np.random.default_rng(0)
+        n, d, k = shape
+        self.X = rng.normal(size=(n, d))
+        self.Y = self.X[:, :10] @ rng.normal(size=(10, k)) + rng.normal(size=(n, k))
+
+    def fit(self):
+        return ElasticNet(alpha=0.1, l1_ratio=0.9, multi_task=True).fit(self.X, self.Y)
+
+    def time_fit(self, shape):
+        self.fit()
+
+    def track_gap(self, shape):
+        return self.fit().duality_gap_
+
+    def time_floor_product(self, shape):
+        self.X.T @ self.Y
