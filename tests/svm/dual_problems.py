@@ -105,11 +105,12 @@ def check_on_samples(K, p, solution, tol, eps=EPS):
     """The same, where K is of the samples, of which a variable has one."""
     n = len(K)
     index = np.arange(n) if p.index is ... else p.index
+    sizes = K if K.min() >= 0 else np.abs(K)
 
     def times(v, K=K):
         return (K @ np.bincount(index, v, n))[index]
 
-    check_products(times, lambda v: times(v, np.abs(K)), p, solution, tol, eps)
+    check_products(times, lambda v: times(v, sizes), p, solution, tol, eps)
 
 
 def check_products(times, sizes_times, p, solution, tol, eps):

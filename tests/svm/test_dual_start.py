@@ -17,7 +17,7 @@ from mlcore.svm.smo.kernel_cache import KernelCache
 AT_ONCE = {"many": 0, "small": 0}  # sizes with which all problems begin from such a start
 
 
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(
     st.sampled_from(["svc", "svr", "weights", "repeated"]), st.integers(10, 60), st.integers(1, 2),
     st.integers(0, 2**32 - 1), st.floats(-3, 3), st.sampled_from([np.asarray, sparse.csr_array]),

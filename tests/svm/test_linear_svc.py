@@ -109,15 +109,16 @@ def test_squared_hinge_is_that_of_liblinear_once_its_intercept_is_free(seed):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("n", [30, 900, 9_000])
-def test_every_route_ends_at_a_small_gap(n, fit_intercept, loss):
+def test_every_route_ends_at_a_small_gap(n, loss):
     """Newton's method, the augmented Lagrangian and coordinate descent, with starts on parts."""
     rng = np.random.default_rng(n)
     for d in (3, 70):
         X = rng.normal(size=(n, d))
         y = (X[:, 0] + rng.normal(size=n) > 0).astype(int)
-        for form in (X, X.astype(np.float32), sp.csr_array(X * (rng.random((n, d)) < 0.2))):
+        forms = X, X.astype(np.float32), sp.csr_array(X * (rng.random((n, d)) < 0.2))
+        for i, form in enumerate(forms):
+            fit_intercept = (i + (d > 3) + (loss == "hinge")) % 2 == 0  # all pairs
             model = LinearSVC(loss=loss, tol=1e-5, fit_intercept=fit_intercept).fit(form, y)
             seen = model.verify(form, y)
             assert model.converged_
@@ -141,7 +142,7 @@ def test_wide_data(loss):
             assert model.verify(form, y).duality_gap <= 1e-4 * model.objective_
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(st.integers(0, 2**16), st.sampled_from(LOSSES), st.floats(-3, 3), st.floats(-3, 3))
 def test_the_gap_bounds_what_any_other_function_gains(seed, loss, size, step):
     X, y, s = samples(seed)
@@ -155,7 +156,7 @@ def test_the_gap_bounds_what_any_other_function_gains(seed, loss, size, step):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(seed=st.integers(0, 2**16))
 def test_laws_of_weights_and_transformations(loss, seed):
     X, y, s = samples(seed)
@@ -356,17 +357,18 @@ def test_parameters_of_scikit_learn_change_nothing():
         assert_array_equal(other.coef_, model.coef_)
 
 
-@pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("spread", [0.0, 2.0])
-def test_separable_wide_data_at_a_large_cost(spread, loss):
+def test_separable_wide_data_at_a_large_cost(spread):
     """Newton steps alone are short here: 1000 of them left a fifth of the objective."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 350)) * np.logspace(-spread, spread, 350)
     y = rng.integers(0, 2, size=200)
-    model = LinearSVC(1e3, loss=loss).fit(X, y)
-    assert model.converged_ and model.verify(X, y).duality_gap <= 1e-4 * model.objective_
     hard = SVC(kernel="linear", C=np.inf, tol=1e-7).fit(X, y)
-    assert model.objective_ <= hard.objective_ * (1 + 1e-4)
+    for loss in LOSSES:
+        model = LinearSVC(1e3, loss=loss).fit(X, y)
+        gap = model.verify(X, y).duality_gap
+        assert model.converged_ and gap <= 1e-4 * model.objective_, loss
+        assert model.objective_ <= hard.objective_ * (1 + 1e-4), loss
 
 
 def test_a_span_by_qr_and_by_products(monkeypatch):

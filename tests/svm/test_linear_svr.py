@@ -58,14 +58,14 @@ def test_the_plain_loss_is_the_linear_kernel_machine(seed, epsilon):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("n", [30, 900, 9_000])
-def test_every_route_ends_at_a_small_gap(n, fit_intercept, loss):
+def test_every_route_ends_at_a_small_gap(n, loss):
     rng = np.random.default_rng(n)
     for d in (3, 70):
         X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.3)
         y = X[:, 0] + rng.normal(size=n) + 1
-        for form in (X, X.astype(np.float32), sp.csr_array(X)):
+        for i, form in enumerate((X, X.astype(np.float32), sp.csr_array(X))):
+            fit_intercept = (i + (d > 3) + (loss == LOSSES[0])) % 2 == 0  # all pairs
             params = {"epsilon": 0.1, "loss": loss, "tol": 1e-5, "fit_intercept": fit_intercept}
             model = LinearSVR(0.5, **params).fit(form, y)
             seen = model.verify(form, y)
@@ -77,7 +77,7 @@ def test_every_route_ends_at_a_small_gap(n, fit_intercept, loss):
             assert fit_intercept or b == 0
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(st.integers(0, 2**16), st.sampled_from(LOSSES), st.floats(-3, 3), st.floats(0, 2))
 def test_the_gap_bounds_what_any_other_function_gains(seed, loss, size, eps):
     X, y, s = samples(seed)
@@ -90,7 +90,7 @@ def test_the_gap_bounds_what_any_other_function_gains(seed, loss, size, eps):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(seed=st.integers(0, 2**16))
 def test_laws_of_weights_and_transformations(loss, seed):
     X, y, s = samples(seed)

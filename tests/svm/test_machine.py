@@ -105,7 +105,7 @@ def test_many_threads_may_ask_a_machine_at_once():
 
 
 def peak_of_predictions(machine, dtype=np.float64, n=400_000):
-    many = np.random.default_rng(0).normal(size=(n, 2)).astype(dtype)
+    many = np.tile(np.random.default_rng(0).normal(size=(n // 100, 2)).astype(dtype), (100, 1))
     machine.predict(many[:1])
     tracemalloc.start()
     machine.predict(many)
@@ -114,8 +114,11 @@ def peak_of_predictions(machine, dtype=np.float64, n=400_000):
     return peak
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "linear"])
-@pytest.mark.parametrize("cls", MACHINES)
+# Either kernel with decisions and with values.
+@pytest.mark.parametrize(
+    ("cls", "kernel"),
+    [(SVC, "rbf"), (NuSVC, "linear"), (SVR, "linear"), (NuSVR, "rbf"), (OneClassSVM, "rbf")],
+)
 def test_predictions_take_little_memory_beside_the_rows(cls, kernel):
     X, y = samples(300, 2)
     machine = cls(kernel=kernel).fit(X.astype(np.float32) + 3, y)

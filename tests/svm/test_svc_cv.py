@@ -12,7 +12,7 @@ from mlcore.svm import SVC, SVCCV
 CS, GAMMAS = [0.1, 1.0, 10.0], [0.05, 0.5, 5.0]
 
 
-def overlapping(n=150, classes=2, seed=0):
+def overlapping(n=100, classes=2, seed=0):
     rng = np.random.default_rng([n, classes, seed])
     y = rng.integers(0, classes, n)
     return rng.normal(size=(n, 3)) + 0.8 * y[:, None], y

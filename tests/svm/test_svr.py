@@ -35,9 +35,16 @@ def weights(n):
     return np.random.default_rng(0).integers(0, 4, n).astype(float)
 
 
-@pytest.mark.parametrize(("tol", "rtol"), [(1e-3, 1e-5), (1e-6, 1e-7)])
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
+# All pairs of tol, weights and layouts.
+@pytest.mark.parametrize(
+    ("tol", "rtol", "weighted", "layout"),
+    [
+        (1e-3, 1e-5, False, np.asarray),
+        (1e-3, 1e-5, True, sparse.csr_array),
+        (1e-6, 1e-7, True, np.asarray),
+        (1e-6, 1e-7, False, sparse.csr_array),
+    ],
+)
 def test_svr_reaches_libsvms_dual_objective(tol, rtol, weighted, layout):
     X, y = diabetes()
     w = weights(len(y)) if weighted else None
