@@ -1,5 +1,6 @@
 """Graphs and partitions for the tests of cuts."""
 
+import functools
 import itertools
 
 import numpy as np
@@ -13,8 +14,12 @@ def graph(n, density=1.0, seed=0, dtype=np.float64):
     return (K + np.triu(K, 1).T).astype(dtype)
 
 
+@functools.cache
 def sides(n):
-    """All partitions of n samples into two, sample 0 on side 0."""
-    for rest in itertools.product([0, 1], repeat=n - 1):
-        if any(rest):
-            yield np.array([0, *rest])
+    """All partitions of n samples into two, sample 0 on side 0, a row each."""
+    return np.array([(0, *rest) for rest in itertools.product([0, 1], repeat=n - 1) if any(rest)])
+
+
+def cuts(K, parted):
+    """The weight between the two sides of each partition."""
+    return ((parted @ K) * (1 - parted)).sum(axis=1)

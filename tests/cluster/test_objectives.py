@@ -1,5 +1,6 @@
 """Costs of partitions: definitions, brute force over partitions, identities, laws, bad input."""
 
+import functools
 import itertools
 
 import numpy as np
@@ -31,11 +32,14 @@ CUTS = {
 }
 
 
+@functools.cache
 def partitions(n):
     """All partitions of n samples, as labels that grow as they appear."""
-    for labels in itertools.product(range(n), repeat=n):
-        if all(labels[i] <= max(labels[:i], default=-1) + 1 for i in range(n)):
-            yield np.array(labels)
+    return [
+        np.array(labels)
+        for labels in itertools.product(*map(range, range(1, n + 1)))
+        if all(labels[i] <= max(labels[:i], default=-1) + 1 for i in range(n))
+    ]
 
 
 def definition(X, labels, objective):
@@ -144,7 +148,7 @@ def test_with_a_doubly_stochastic_matrix_all_cuts_are_one():
         assert_allclose(clustering_cost(K, labels, objective), kept, rtol=1e-14)
 
 
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(st.integers(1, 25), st.integers(0, 2**32 - 1), st.integers(-300, 300))
 def test_laws(n, seed, power):
     rng = np.random.default_rng(seed)
@@ -218,7 +222,7 @@ def test_bad_input_is_refused(arguments, error, message):
 # ---- agreement of partitions
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(st.integers(1, 40), st.integers(1, 6), st.integers(1, 6), st.integers(0, 2**32 - 1))
 def test_adjusted_rand_index_is_scikit_learns(n, k, m, seed):
     from sklearn.metrics import adjusted_rand_score
@@ -233,9 +237,10 @@ def test_adjusted_rand_index_is_scikit_learns(n, k, m, seed):
 
 
 def test_adjusted_rand_index_counts_without_overflow():
-    a = np.arange(2_000_000) % 2
+    """Of 200,000 samples products of pairs are beyond 64 bits."""
+    a = np.arange(200_000) % 2
     assert adjusted_rand_index(a, a) == 1
-    assert abs(adjusted_rand_index(a, np.arange(2_000_000) % 3)) < 1e-5
+    assert abs(adjusted_rand_index(a, np.arange(200_000) % 3)) < 1e-5
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """SpectralClustering against LAPACK, scikit-learn, brute force and the laws of cuts."""
 
+import functools
 import tracemalloc
 import warnings
 from itertools import product
@@ -21,6 +22,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.estimator_checks import _yield_clustering_checks
 from threadpoolctl import threadpool_limits
 
+from contract import case
 from mlcore.checks.errors import ConvergenceWarning
 from mlcore.cluster import SpectralClustering, adjusted_rand_index, affinity, ratio_cut_value
 from mlcore.cluster.spectral.assign_labels import by_pivots, discretized
@@ -57,21 +59,22 @@ def same_partition(a, b):
 # ---- oracles
 
 
-@pytest.mark.parametrize("n", [40, 500, 900])
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
-def test_eigenvectors_of_the_normalized_cut_are_lapacks(n, form):
+@pytest.mark.parametrize("n", [40, 420, 600])
+def test_eigenvectors_of_the_normalized_cut_are_lapacks(n):
     K = affinities(n)
-    model = fitted(form(K), 4, affinity="precomputed", tol=1e-11)
     d = 1 / np.sqrt(K.sum(axis=1))
     values, vectors = np.linalg.eigh(d[:, None] * K * d)
-    assert_allclose(model.eigenvalues_, values[::-1][:4], rtol=0, atol=1e-12)
-    assert_allclose(model.eigengaps_, -np.diff(values[::-1][:5]), rtol=0, atol=1e-5)
-    overlap = np.abs((model.eigenvectors_ * vectors[:, :-5:-1]).sum(axis=0))
-    assert_allclose(overlap, 1, rtol=0, atol=1e-12)
-    assert model.residuals_.max() <= 1e-11 and model.converged_
+    for form in (np.asarray, sp.csr_array):
+        model = fitted(form(K), 4, affinity="precomputed", tol=1e-11)
+        with case(form):
+            assert_allclose(model.eigenvalues_, values[::-1][:4], rtol=0, atol=1e-12)
+            assert_allclose(model.eigengaps_, -np.diff(values[::-1][:5]), rtol=0, atol=1e-5)
+            overlap = np.abs((model.eigenvectors_ * vectors[:, :-5:-1]).sum(axis=0))
+            assert_allclose(overlap, 1, rtol=0, atol=1e-12)
+            assert model.residuals_.max() <= 1e-11 and model.converged_
 
 
-@pytest.mark.parametrize("n", [40, 700])
+@pytest.mark.parametrize("n", [40, 450])
 def test_the_vector_of_the_ratio_cut_is_the_laplacians_second(n):
     K = affinities(n, gamma=0.05)
     model = fitted(K, 2, affinity="precomputed", normalization="ratio_cut", tol=1e-11)
@@ -82,7 +85,7 @@ def test_the_vector_of_the_ratio_cut_is_the_laplacians_second(n):
     assert_allclose(model.eigenvectors_[:, 0], 1 / np.sqrt(n), rtol=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_scikit_learn_finds_the_same_clusters_where_they_are_apart(seed):
     X, y = blobs(300, k=4, seed=seed, apart=9.0)
     model = fitted(X, 4, gamma=0.1)
@@ -109,31 +112,40 @@ def test_neighbours_tell_moons(normalization):
     assert same_partition(model.labels_, y)
 
 
-def objective(K, labels, normalization):
-    """n_clusters less the cut, from its definition."""
+def objectives(K, labels, normalization):
+    """n_clusters less the cut, from its definition, of each row of labels."""
     total = 0.0
-    for j in np.unique(labels):
-        own = labels == j
-        cut = K[own][:, ~own].sum()
-        total += 1 - cut / (K[own].sum() if normalization == "normalized_cut" else own.sum())
+    for j in range(labels.max() + 1):
+        own = (labels == j).astype(float)
+        sums = own @ K
+        cut = (sums * (1 - own)).sum(axis=1)
+        total += 1 - cut / (sums if normalization == "normalized_cut" else own).sum(axis=1)
     return total
+
+
+def objective(K, labels, normalization):
+    return objectives(K.toarray() if sp.issparse(K) else K, labels[None], normalization)[0]
+
+
+@functools.cache
+def partitions(n, k):
+    found = product(range(k), repeat=n)
+    return np.array([labels for labels in found if list(dict.fromkeys(labels)) == list(range(k))])
 
 
 @pytest.mark.parametrize("normalization", ["normalized_cut", "ratio_cut"])
 @pytest.mark.parametrize("k", [2, 3])
-@pytest.mark.parametrize("seed", range(4))
-def test_on_tiny_graphs_of_clear_groups_no_partition_is_better(seed, k, normalization):
-    X, _ = blobs(8, d=2, k=k, seed=seed, apart=4.0)
-    K = gram_matrix(X, gamma=0.2)
-    model = fitted(K, k, affinity="precomputed", normalization=normalization)
-    best = max(
-        objective(K, np.array(labels), normalization)
-        for labels in product(range(k), repeat=8)
-        if list(dict.fromkeys(labels)) == list(range(k))  # each partition once
-    )
-    assert_allclose(model.objective_, objective(K, model.labels_, normalization), rtol=1e-12)
-    assert_allclose(model.objective_, best, rtol=1e-9)
-    assert model.objective_ <= model.objective_bound_ * (1 + 1e-12)
+def test_on_tiny_graphs_of_clear_groups_no_partition_is_better(k, normalization):
+    for seed in range(4):
+        X, _ = blobs(8, d=2, k=k, seed=seed, apart=4.0)
+        K = gram_matrix(X, gamma=0.2)
+        model = fitted(K, k, affinity="precomputed", normalization=normalization)
+        best = objectives(K, partitions(8, k), normalization).max()
+        found = objective(K, model.labels_, normalization)
+        with case("seed", seed):
+            assert_allclose(model.objective_, found, rtol=1e-12)
+            assert_allclose(model.objective_, best, rtol=1e-9)
+            assert model.objective_ <= model.objective_bound_ * (1 + 1e-12)
 
 
 @pytest.mark.filterwarnings("ignore:The graph of affinities has 2")
@@ -281,10 +293,9 @@ def test_discretized_rows_are_indicators_and_a_stationary_point(n, k, seed):
 
 @pytest.mark.filterwarnings("ignore:The graph of affinities")
 @pytest.mark.parametrize("how", ["kmeans", "discretize", "cluster_qr"])
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("seed", "form"), [(0, np.asarray), (1, sp.csr_array)])
 def test_labels_are_assigned_as_scikit_learn_does(seed, form, how):
-    X, y = blobs(300, k=4, seed=seed, apart=9.0)
+    X, y = blobs(200, k=4, seed=seed, apart=9.0)
     K = form(gram_matrix(X, gamma=0.02))
     model = fitted(K, 4, affinity="precomputed", assign_labels=how)
     peer = ScikitLearns(4, affinity="precomputed", assign_labels=how, random_state=0).fit(K)
@@ -311,17 +322,17 @@ def test_components_are_those_asked_for(m):
     assert model.objective_ <= values[:4].sum() <= model.objective_bound_ * (1 + 1e-12)
 
 
-@pytest.mark.parametrize("solver", ["arpack", "lobpcg"])
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("normalization", NORMALIZATIONS[:2])
-def test_scipys_solvers_find_the_same_eigenvectors(normalization, form, solver):
-    K = form(affinities(450, gamma=0.3))
-    params = {"affinity": "precomputed", "normalization": normalization}
-    ours = fitted(K, 4, **params, tol=1e-9)
-    theirs = fitted(K, 4, **params, tol=1e-9, eigen_solver=solver)
-    assert_allclose(theirs.eigenvalues_, ours.eigenvalues_, rtol=0, atol=1e-8)
-    assert theirs.converged_ and theirs.n_iter_ == 1
-    assert same_partition(theirs.labels_, ours.labels_)
+def test_scipys_solvers_find_the_same_eigenvectors(normalization):
+    params = {"affinity": "precomputed", "normalization": normalization, "tol": 1e-9}
+    K = affinities(410, gamma=0.3)
+    ours = fitted(K, 4, **params)
+    for form, solver in product((np.asarray, sp.csr_array), ("arpack", "lobpcg")):
+        theirs = fitted(form(K), 4, **params, eigen_solver=solver)
+        with case(form, solver):
+            assert_allclose(theirs.eigenvalues_, ours.eigenvalues_, rtol=0, atol=1e-8)
+            assert theirs.converged_ and theirs.n_iter_ == 1
+            assert same_partition(theirs.labels_, ours.labels_)
 
 
 @pytest.mark.parametrize("solver", ["arpack", "lobpcg"])
@@ -510,7 +521,7 @@ def four_groups(n):
 
 
 @pytest.mark.parametrize("kind", ["nearest_neighbors", "rbf"])
-@pytest.mark.parametrize("n", [15, 150])  # LAPACK, Lanczos
+@pytest.mark.parametrize("n", [15, 105])  # LAPACK, Lanczos
 @pytest.mark.parametrize("normalization", ["ratio_cut", "normalized_cut", "doubly_stochastic"])
 @pytest.mark.filterwarnings("ignore:The graph of affinities")
 def test_labels_do_not_depend_on_the_unit_of_the_weights(kind, n, normalization):
@@ -518,7 +529,7 @@ def test_labels_do_not_depend_on_the_unit_of_the_weights(kind, n, normalization)
     how = {"affinity": "precomputed", "normalization": normalization, "random_state": 0}
     one = SpectralClustering(4, **how).fit(K)
     assert adjusted_rand_index(np.repeat(range(4), n), one.labels_) > 0.9
-    for scale in (1e-150, 1e-8, 1e-4, 3e7, 1e150):
+    for scale in (1e-150, 1e-4, 3e7, 1e150) if n == 15 else (1e-150, 3e7):
         model = SpectralClustering(4, **how).fit(K * scale)
         assert model.converged_
         assert adjusted_rand_index(one.labels_, model.labels_) == 1

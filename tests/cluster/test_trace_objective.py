@@ -22,7 +22,7 @@ from mlcore.cluster import (
 from mlcore.kernels import gram_matrix
 
 METHODS = "ratio_cut", "normalized_cut", "doubly_stochastic", "frobenius"
-N = 7
+N = 6
 
 
 def samples(seed, n=N):
