@@ -1,5 +1,6 @@
 """Doubly stochastic scaling: against its optimality conditions, known limits, and its laws."""
 
+import itertools
 import sys
 import threading
 import warnings
@@ -12,6 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
 from threadpoolctl import threadpool_limits
 
+from contract import case
 from mlcore.checks.errors import ConvergenceWarning
 from mlcore.cluster import doubly_stochastic
 from mlcore.cluster.doubly_stochastic.symmetric_matrix import as_symmetric
@@ -70,9 +72,16 @@ def check(K, found, residual=1e-12):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("n", [2, 3, 7, 130, 300, 517])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_rows_sum_to_one_and_the_optimality_conditions_hold(kind, n, dtype):
+def test_rows_sum_to_one_and_the_optimality_conditions_hold(kind):
+    first = list(KINDS).index(kind) % 2
+    for n, dtype in [*itertools.product([2, 3, 7, 130], [np.float32, np.float64]),
+                     (300, [np.float32, np.float64][first]),
+                     (517, [np.float64, np.float32][first])]:  # fmt: skip
+        with case(n, dtype):
+            check_conditions(kind, n, dtype)
+
+
+def check_conditions(kind, n, dtype):
     if kind == "hollow" and n == 2:
         K = np.array([[0.0, 0.3], [0.3, 0.0]], dtype)
     else:
@@ -115,18 +124,19 @@ def test_three_samples_without_diagonal_however_far_one_is():
     assert_allclose(found.matrix, 0.5 * (1 - np.eye(3)), atol=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_sparse_patterns_with_total_support(seed):
+@pytest.mark.parametrize("form", [np.array, sp.csr_array, sp.coo_matrix, sp.csc_array])
+def test_sparse_patterns_with_total_support(form):
     """Sums of symmetric permutations, with values over many orders, and no full diagonal."""
-    rng = np.random.default_rng(seed)
-    n = int(rng.integers(4, 60))
-    K = np.zeros((n, n))
-    for _ in range(int(rng.integers(2, 6))):
-        p = rng.permutation(n)
-        K[np.arange(n), p] += 10.0 ** rng.uniform(-12, 2)
-    K = K + K.T
-    for matrix in (K, sp.csr_array(K), sp.coo_matrix(K), sp.csc_array(K)):
-        check(matrix, doubly_stochastic(matrix))
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(4, 60))
+        K = np.zeros((n, n))
+        for _ in range(int(rng.integers(2, 6))):
+            p = rng.permutation(n)
+            K[np.arange(n), p] += 10.0 ** rng.uniform(-12, 2)
+        matrix = form(K + K.T)
+        with case("seed", seed):
+            check(matrix, doubly_stochastic(matrix))
 
 
 def test_sparse_and_dense_agree_and_the_support_is_kept():
@@ -141,7 +151,7 @@ def test_sparse_and_dense_agree_and_the_support_is_kept():
     assert_allclose(found.matrix.toarray(), doubly_stochastic(K).matrix, rtol=1e-11)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.integers(1, 40), st.integers(0, 10**6), st.sampled_from(sorted(KINDS)))
 def test_laws(n, seed, kind):
     rng = np.random.default_rng(seed)

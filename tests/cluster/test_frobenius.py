@@ -1,5 +1,7 @@
 """The projection onto doubly stochastic matrices: its optimality conditions, SciPy, its laws."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,6 +11,7 @@ from scipy import sparse as sp
 from scipy.optimize import lsq_linear
 from threadpoolctl import threadpool_limits
 
+from contract import case
 from mlcore.checks.errors import ConvergenceWarning
 from mlcore.cluster import frobenius_projection
 
@@ -50,17 +53,18 @@ def check(K, found, tol=1e-10):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("n", [1, 2, 3, 9, 64, 257, 300])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_the_optimality_conditions_hold(kind, n, dtype):
-    K = KINDS[kind](n).astype(dtype)
-    before = K.copy()
-    check(K, frobenius_projection(K))
-    assert_array_equal(K, before)
+def test_the_optimality_conditions_hold(kind):
+    for n, dtype in [*itertools.product([1, 2, 3, 9, 64], [np.float32, np.float64]),
+                     (257, [np.float32, np.float64][list(KINDS).index(kind) % 2])]:  # fmt: skip
+        K = KINDS[kind](n).astype(dtype)
+        before = K.copy()
+        with case(n, dtype):
+            check(K, frobenius_projection(K))
+        assert_array_equal(K, before)
 
 
 @pytest.mark.parametrize("kind", ["normal", "gaussian", "large"])
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_as_least_squares_without_negative_values_find_it(kind, seed):
     """Sums of 1 with a weight that leaves them off by the multipliers over its square."""
     n, weight = 6, 1e4

@@ -11,6 +11,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
+from scipy.spatial.distance import cdist
 from sklearn.utils.estimator_checks import _yield_clustering_checks
 from threadpoolctl import threadpool_limits
 
@@ -78,7 +79,7 @@ PARAMETERS = {
 @pytest.mark.parametrize("kernel", PARAMETERS)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_steps_are_those_of_the_definition(kernel, max_iter, weighted):
-    n, k = 300, 4
+    n, k = 200, 4
     X = np.abs(blobs(n, 5))
     start = some_labels(n, k)
     weights = np.random.default_rng(1).uniform(0.1, 3, n) if weighted else np.ones(n)
@@ -123,7 +124,8 @@ def test_the_best_of_all_partitions_is_a_fixed_point_and_a_bound(seed):
         for labels in itertools.product(range(k), repeat=n)
         if list(dict.fromkeys(labels)) == list(range(k))  # one of those that differ by names
     ]
-    objectives = [objective(K, labels) for labels in partitions]
+    G = np.eye(k)[np.array(partitions)]
+    objectives = np.trace(K) - (np.einsum("pik,ij,pjk->pk", G, K, G) / G.sum(axis=1)).sum(axis=1)
     best = int(np.argmin(objectives))
     model = KernelKMeans(k, gamma=0.5, tol=0)
     at_best = model.set_params(init=partitions[best]).fit(X)
@@ -177,22 +179,22 @@ def small_blocks(monkeypatch):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("cache_size", ROUTES)
 @pytest.mark.parametrize("init", ["labels", "k-means++", "random"])
-def test_blocks_give_what_the_whole_matrix_gives(cache_size, init, dtype, small_blocks):
+def test_blocks_give_what_the_whole_matrix_gives(init, dtype, small_blocks):
     X = blobs(520, 40, dtype=dtype)
     init = some_labels(520, 5) if init == "labels" else init
     model = KernelKMeans(5, init=init, tol=0, random_state=0, n_init=2)
     whole = model.fit(X)
     labels, trace = whole.labels_, whole.objective_trace_
-    blocks = model.set_params(cache_size=cache_size).fit(X)
-    assert_array_equal(blocks.labels_, labels)
-    assert_allclose(blocks.objective_trace_, trace, rtol=100 * np.finfo(dtype).eps)
+    for cache_size in ROUTES:
+        blocks = model.set_params(cache_size=cache_size).fit(X)
+        assert_array_equal(blocks.labels_, labels, err_msg=f"cache_size={cache_size}")
+        assert_allclose(blocks.objective_trace_, trace, rtol=100 * np.finfo(dtype).eps)
 
 
 def plain_rbf(A, B):
     A, B = (M.toarray() if sp.issparse(M) else M for M in (A, B))
-    return np.exp(-0.3 * ((A[:, None] - B[None]) ** 2).sum(axis=2))
+    return np.exp(-0.3 * cdist(A, B, "sqeuclidean"))
 
 
 @pytest.mark.parametrize("init", ["labels", "k-means++", "random"])
@@ -223,9 +225,16 @@ def test_precomputed_callable_and_sparse_are_the_named_kernel(init, small_blocks
     assert_array_equal(given_.predict(K), given_.labels_)
 
 
-@pytest.mark.parametrize("init", ["labels", "k-means++"])
-@pytest.mark.parametrize("cache_size", [1000, 1])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+# All pairs of the three.
+@pytest.mark.parametrize(
+    ("dtype", "cache_size", "init"),
+    [
+        (np.float32, 1000, "labels"),
+        (np.float32, 1, "k-means++"),
+        (np.float64, 1000, "k-means++"),
+        (np.float64, 1, "labels"),
+    ],
+)
 def test_the_same_bytes_on_any_number_of_threads(dtype, cache_size, init, small_blocks):
     X = blobs(1200, 8, dtype=dtype)
     init = some_labels(1200, 7) if init == "labels" else init
@@ -263,7 +272,7 @@ def test_sums_stay_exact_however_samples_move(dtype, scale):
 # ---- laws
 
 
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(SEEDS, st.integers(1, 12), st.integers(1, 6))
 def test_the_trace_never_rises_and_ends_at_the_inertia(seed, k, d):
     X = blobs(80, d, seed)
@@ -275,7 +284,7 @@ def test_the_trace_never_rises_and_ends_at_the_inertia(seed, k, d):
     assert_allclose(model.inertia_, objective(K, model.labels_), atol=80 * 80 * EPS)
 
 
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(SEEDS, st.sampled_from(["labels", "k-means++", "random"]))
 def test_the_order_of_samples_does_not_count(seed, init):
     X = blobs(70, 3, seed)
@@ -287,7 +296,7 @@ def test_the_order_of_samples_does_not_count(seed, init):
     assert_array_equal(model.fit(X[order]).labels_, labels[order])
 
 
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(SEEDS, st.integers(-60, 60))
 def test_scaling_the_kernel_scales_the_objective(seed, power):
     X = blobs(60, 3, seed)
@@ -299,7 +308,7 @@ def test_scaling_the_kernel_scales_the_objective(seed, power):
     assert model.inertia_ == np.ldexp(inertia, power)
 
 
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(SEEDS, st.integers(-300, 300))
 def test_scaling_the_weights_scales_the_objective(seed, power):
     X = blobs(60, 3, seed)
@@ -311,7 +320,7 @@ def test_scaling_the_weights_scales_the_objective(seed, power):
     assert_allclose(model.inertia_, np.ldexp(inertia, power), rtol=1e-12)
 
 
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(SEEDS, st.sampled_from(["labels", "k-means++", "random"]))
 @example(seed=1083, init="labels")  # in the first step a cluster loses all samples
 def test_weights_are_copies_and_zero_is_absence(seed, init):

@@ -79,7 +79,7 @@ def exact_step(X, weights, model):
     return own / unit**2, after / unit**2
 
 
-@settings(max_examples=150)
+@settings(max_examples=50)
 @given(SEEDS, SHIFTS, SCALES, UNITS, DTYPES, st.sampled_from([np.asarray, sp.csr_array]))
 @example(0, 1e10, 0, 0, np.float64, sp.csr_array)
 @example(0, 1e8, 0, 0, np.float64, sp.csr_array)
@@ -104,7 +104,7 @@ def test_k_means(seed, shift, scale, unit, dtype, form):
         assert own - after <= 0.02 * own + (4096 * eps) ** 2 * size
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(SEEDS, SHIFTS, SCALES, UNITS, st.sampled_from([np.asarray, sp.csr_array]))
 @example(0, 1e9, 0, 0, sp.csr_array)
 def test_mini_batch_k_means(seed, shift, scale, unit, form):
@@ -123,7 +123,7 @@ def test_mini_batch_k_means(seed, shift, scale, unit, form):
         assert mine - best <= 0.02 * mine + 1e-24 * weights @ np.square(Z).sum(axis=1)
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(SEEDS, SHIFTS, st.integers(-70, 70), UNITS, st.sampled_from(["linear", "poly", "rbf"]))
 @example(0, 1e10, 0, 0, "linear")
 @example(0, 1e8, 0, 0, "poly")
@@ -149,7 +149,7 @@ def test_kernel_k_means(seed, shift, scale, unit, kernel):
     assert (np.diff(model.objective_trace_) <= 0).all()
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(SEEDS, SHIFTS, SCALES, UNITS, DTYPES)
 @example(0, 1e10, 0, 0, np.float64)
 def test_k_medians(seed, shift, scale, unit, dtype):
@@ -168,7 +168,7 @@ def test_k_medians(seed, shift, scale, unit, dtype):
 
 
 @pytest.mark.parametrize("limit", [0, 2**24], ids=["by products", "by differences"])
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(seed=SEEDS, shift=SHIFTS, scale=st.integers(-70, 70), unit=UNITS, dtype=DTYPES)
 @example(seed=0, shift=1e10, scale=0, unit=0, dtype=np.float64)
 def test_k_medoids(limit, seed, shift, scale, unit, dtype):
@@ -195,7 +195,7 @@ def test_k_medoids(limit, seed, shift, scale, unit, dtype):
                 assert cost >= own * (1 - 1e-9)
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(SEEDS, SHIFTS, SCALES, st.sampled_from(["single", "complete", "average", "ward"]))
 @example(0, 1e10, 0, "ward")
 @example(0, 1e10, 0, "average")
@@ -208,7 +208,7 @@ def test_agglomerative(seed, shift, scale, linkage):
     assert_allclose(np.sort(found), np.sort(heights), rtol=1e-9, atol=1e-9 * heights.max())
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(SEEDS, SCALES, st.sampled_from(["ratio_cut", "normalized_cut", "doubly_stochastic"]))
 @example(0, -150, "ratio_cut")
 @example(0, 150, "ratio_cut")
@@ -238,7 +238,7 @@ def test_spectral(seed, scale, normalization):
     assert model.objective_ <= model.objective_bound_ + 1e-12 * max(1.0, abs(unit * size))
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(SEEDS, SCALES, st.sampled_from([np.asarray, sp.csr_array]), UNITS)
 @example(0, 150, sp.csr_array, 12)
 def test_doubly_stochastic(seed, scale, form, spread):

@@ -67,7 +67,7 @@ def test_a_general_minimiser_finds_no_better():
             method="L-BFGS-B",
             bounds=[(0, None)] * 75,
         ).fun
-        for seed in range(10)
+        for seed in range(5)
     )
     assert model.objective_ <= best * (1 + 1e-6)
 
@@ -145,7 +145,7 @@ def test_permuted_samples_have_permuted_probabilities(seed):
     assert_allclose(P @ P.T, Q @ Q.T, atol=1e-6)
 
 
-@pytest.mark.parametrize("n", [63, 64, 65, 500])
+@pytest.mark.parametrize("n", [63, 64, 65, 300])
 def test_sparse_and_dense_agree(n):
     X, _ = blobs(n, apart=1.0)
     K = gram_matrix(X, gamma=0.5)
@@ -160,8 +160,8 @@ def test_sparse_and_dense_agree(n):
 def test_threads_change_no_byte(dtype):
     X = blobs(600)[0].astype(dtype)
     with threadpool_limits(1):
-        one = fitted(X, 4)
-    two = fitted(X, 4)
+        one = fitted(X, 3)
+    two = fitted(X, 3)
     assert one.probabilities_.dtype == dtype
     for name in ("labels_", "probabilities_", "objective_trace_"):
         assert_array_equal(getattr(one, name), getattr(two, name))

@@ -32,20 +32,21 @@ def by_definition(D, labels):
     """Rousseeuw's definition, sample by sample, from distances."""
     n, found = len(D), []
     for i in range(n):
-        own = [j for j in range(n) if labels[j] == labels[i] and j != i]
+        own = (labels == labels[i]) & (np.arange(n) != i)
         others = set(labels) - {labels[i]}
-        b = min(np.mean([D[i, j] for j in range(n) if labels[j] == c]) for c in others)
-        a = np.mean(D[i, own]) if own else 0
-        found.append((b - a) / max(a, b) if own and max(a, b) > 0 else 0.0)
+        b = min(D[i, labels == c].mean() for c in others)
+        a = D[i, own].mean() if own.any() else 0
+        found.append((b - a) / max(a, b) if own.any() and max(a, b) > 0 else 0.0)
     return np.array(found)
 
 
 @pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize(("n", "d", "k"), [(2, 3, 2), (31, 4, 3), (33, 17, 5), (40, 5, 39)])
-def test_the_definition(n, d, k, metric):
-    X, labels = samples(n, d, k)
-    expected = by_definition(cdist(X, X, ALIASES.get(metric, metric)), labels)
-    assert_allclose(silhouette_samples(X, labels, metric=metric), expected, atol=1e-12)
+def test_the_definition(metric):
+    for n, d, k in [(2, 3, 2), (31, 4, 3), (33, 17, 5), (18, 5, 17)]:
+        X, labels = samples(n, d, k)
+        expected = by_definition(cdist(X, X, ALIASES.get(metric, metric)), labels)
+        found = silhouette_samples(X, labels, metric=metric)
+        assert_allclose(found, expected, atol=1e-12, err_msg=f"{n} samples, {k} clusters")
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -82,7 +83,7 @@ def test_clusters_of_one_and_of_equal_samples_are_0():
     assert_array_equal(silhouette_samples([[0.0], [0.0], [5.0]], [0, 0, 1]), [1, 1, 0])
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(st.integers(4, 90), st.integers(1, 12), st.integers(0, 2**32 - 1), st.integers(-1000, 400))
 def test_laws(n, d, seed, power):
     rng = np.random.default_rng(seed)
@@ -119,7 +120,7 @@ def test_tight_clusters_far_apart():
 
 
 @pytest.mark.parametrize("noise", [1.0, 0.6, 1e-3, 0.0])  # 0.6 loses some digits
-@pytest.mark.parametrize(("n", "d", "k"), [(390, 3, 4), (700, 70, 250), (1000, 300, 3)])
+@pytest.mark.parametrize(("n", "d", "k"), [(390, 3, 4), (500, 70, 250), (600, 300, 3)])
 def test_products_in_single_precision(n, d, k, noise):
     """Products that lose digits are formed anew: few by themselves, more with their tile."""
     rng = np.random.default_rng([n, d, k])
@@ -158,12 +159,12 @@ def test_threads_and_blocks_give_the_same(metric, dtype, monkeypatch):
 def test_no_matrix_of_distances_is_held():
     import tracemalloc
 
-    X, labels = samples(20_000, 2, 3)
+    X, labels = samples(12_000, 2, 3)
     tracemalloc.start()
     silhouette_samples(X, labels)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 20_000**2 * 8 / 100
+    assert peak < 12_000**2 * 8 / 100
 
 
 def test_forms_of_input_give_the_same_and_are_left_untouched():

@@ -1,10 +1,13 @@
 """Steps of Lloyd's algorithm in one call, and all seeds in one, against one step at a time."""
 
+import itertools
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
 
+from contract import case
 from mlcore.cluster.k_means.assignment import Assignment
 from mlcore.cluster.k_means.lloyd import lloyd
 from mlcore.cluster.k_means.origin_and_unit import choose_units
@@ -22,12 +25,15 @@ def samples(n, d, weighted, dtype, seed):
     return X.astype(dtype), weights if weighted else np.empty(0)
 
 
-@pytest.mark.parametrize("seed", range(2))
-@pytest.mark.parametrize("max_iter", [1, 3, 200])
-@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(("n", "d", "k"), SHAPES)
-def test_steps_in_one_call_are_those_made_one_by_one(n, d, k, dtype, weighted, max_iter, seed):
+def test_steps_in_one_call_are_those_made_one_by_one(n, d, k, dtype):
+    for weighted, max_iter, seed in itertools.product([False, True], [1, 3, 200], range(2)):
+        with case("weighted" if weighted else "plain", max_iter, seed):
+            check_steps(n, d, k, dtype, weighted, max_iter, seed)
+
+
+def check_steps(n, d, k, dtype, weighted, max_iter, seed):
     X, weights = samples(n, d, weighted, dtype, seed)
     units, moments = choose_units(X, weights)
     # Equal centres, of which some have no samples.
@@ -55,10 +61,14 @@ def test_steps_in_one_call_are_those_made_one_by_one(n, d, k, dtype, weighted, m
     assert [step for step, _, _ in told[0]] == [step for step, _, _ in told[1]]
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize(("n", "d", "k"), SHAPES)
-def test_seeds_in_one_call_are_those_drawn_one_by_one(n, d, k, weighted, seed):
+def test_seeds_in_one_call_are_those_drawn_one_by_one(n, d, k):
+    for weighted, seed in itertools.product([False, True], range(4)):
+        with case("weighted" if weighted else "plain", seed):
+            check_seeds(n, d, k, weighted, seed)
+
+
+def check_seeds(n, d, k, weighted, seed):
     X, weights = samples(n, d, weighted, np.float64, seed)
     units, _ = choose_units(X, weights)
     sampler = RowSampler(X, weights)
