@@ -26,7 +26,7 @@ def grid(rng, shape):
     return np.round(rng.normal(size=shape) * 1024) / 1024
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(power=POWERS, single=st.booleans(), **PROBLEM)
 @example(seed=0, shift=1e10, weights=-12, power=460, single=False)
 def test_linear_models_do_not_know_where_the_samples_are(seed, shift, weights, power, single):
@@ -65,7 +65,7 @@ def exact_spectrum(X, w, degree, gamma):
     return np.linalg.eigvalsh(np.sqrt(w)[:, None] * A * np.sqrt(w))[::-1]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(method=st.sampled_from(["exact", "nystroem"]), degree=st.integers(1, 3), **PROBLEM)
 @example(seed=0, shift=1e8, weights=0, method="exact", degree=2)
 @example(seed=0, shift=1e10, weights=12, method="nystroem", degree=3)

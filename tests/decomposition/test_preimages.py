@@ -89,7 +89,7 @@ def test_each_step_of_the_iteration_lessens_the_distance_and_its_end_is_an_optim
         Z = nearest(values, X, coef, X[:10] + 0.5, np.sqrt(0.3), 1e-9, steps)
         return 1 - 2 * (values(Z) * coef).sum(axis=1)
 
-    distances = np.array([after(steps) for steps in range(30)])
+    distances = np.array([after(steps) for steps in range(12)])
     assert np.all(np.diff(distances, axis=0) <= 0)
     Z = model.inverse_transform(Y)
     for z, g in zip(Z, coef, strict=True):

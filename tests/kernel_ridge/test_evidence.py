@@ -15,7 +15,7 @@ from mlcore.kernel_ridge import KernelRidge
 KERNELS = ["linear", "polynomial", "rbf", "laplacian"]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     n=st.integers(1, 14),
@@ -91,7 +91,7 @@ def test_the_evidence_has_the_units_of_the_weights(power, fit_intercept, solver)
         assert_allclose(getattr(far, name), getattr(model, name) * units, rtol=1e-9, err_msg=name)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     n=st.integers(2, 11),

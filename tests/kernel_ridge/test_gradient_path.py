@@ -11,7 +11,7 @@ from mlcore.kernel_ridge.alpha_path.gradient_path import GradientPath
 @pytest.mark.parametrize("fit_intercept", [False, True])
 def test_what_a_factor_gives_conjugate_gradients_give_too(fit_intercept, monkeypatch):
     rng = np.random.default_rng(0)
-    X, Y, w = rng.normal(size=(300, 2)), rng.normal(size=(300, 2)), rng.integers(0, 3, 300)
+    X, Y, w = rng.normal(size=(160, 2)), rng.normal(size=(160, 2)), rng.integers(0, 3, 160)
     new = rng.normal(size=(20, 2))
     how = {"kernel": "rbf", "gamma": 0.5, "fit_intercept": fit_intercept}
     model = KernelRidge([0.01, 2.0], solver="cg", tol=1e-24, random_state=0, **how).fit(X, Y, w)

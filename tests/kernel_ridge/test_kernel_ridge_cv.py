@@ -28,12 +28,15 @@ def problem(n=30, d=3, n_targets=2, seed=0):
 
 def left_out(X, Y, w, alpha, gamma, fit_intercept):
     """Weighted mean of squared errors of n refits, (k,)."""
-    total = np.zeros(Y.shape[1])
+    total, K = np.zeros(Y.shape[1]), gram_matrix(X, gamma=gamma)
+    ends = np.ones((len(X), 1)) if fit_intercept else np.empty((len(X), 0))
     for i in range(len(X)):
         rest = np.arange(len(X)) != i
-        model = KernelRidge(alpha, kernel="rbf", gamma=gamma, fit_intercept=fit_intercept)
-        error = Y[i] - model.fit(X[rest], Y[rest], w[rest]).predict(X[i : i + 1])[0]
-        total += w[i] * error**2
+        S = K[np.ix_(rest, rest)] + np.diag(alpha / w[rest])
+        corner = np.zeros((ends.shape[1],) * 2)
+        system = np.block([[S, ends[rest]], [ends[rest].T, corner]])
+        found = np.linalg.solve(system, np.pad(Y[rest], ((0, len(corner)), (0, 0))))
+        total += w[i] * (Y[i] - np.r_[K[i, rest], ends[i]] @ found) ** 2
     return total / w.sum()
 
 
@@ -101,7 +104,7 @@ def test_a_path_takes_the_eigenvectors_from_seven_alphas_on():
 def test_without_alphas_all_are_searched(criterion):
     X, Y, w = problem(n=60, seed=3)
     model = rbf_search(gammas=GAMMAS, criterion=criterion).fit(X, Y, w)
-    many = rbf_search(np.geomspace(1e-8, 1e3, 200), GAMMAS, criterion).fit(X, Y, w)
+    many = rbf_search(np.geomspace(1e-8, 1e3, 80), GAMMAS, criterion).fit(X, Y, w)
     slack = 1e-9 * np.abs(many.best_criterion_)
     assert model.gamma_ == many.gamma_
     assert (model.best_criterion_ <= many.best_criterion_ + slack).all()
@@ -185,12 +188,13 @@ def test_the_criteria_in_50_digits():
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("n", [1, 40, 512, 600])
+@pytest.mark.parametrize("n", [1, 40, 256, 520])
 def test_the_diagonal_of_an_inverse(n, dtype):
     A = np.random.default_rng(0).normal(size=(n, 2 * n + 3))
     A = (A @ A.T / (2 * n)).astype(dtype)
     expected = np.linalg.inv(A.astype(np.float64)).diagonal()
-    slack = 4 * np.linalg.cond(A.astype(np.float64)) * np.finfo(dtype).eps
+    values = np.linalg.eigvalsh(A.astype(np.float64))
+    slack = 4 * values[-1] / values[0] * np.finfo(dtype).eps
     assert_allclose(Cholesky.of(A.copy()).inverse_diagonal(), expected, rtol=slack)
 
 

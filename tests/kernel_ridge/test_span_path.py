@@ -8,7 +8,7 @@ from mlcore.kernel_ridge import KernelRidge, NystroemRidge
 from mlcore.kernels import gram_matrix
 
 CRITERIA = ["loo", "gcv", "likelihood"]
-MANY = np.geomspace(1e-8, 1e3, 300)
+MANY = np.geomspace(1e-8, 1e3, 100)
 
 
 def problem(n=60, d=2, n_targets=2, seed=0):
@@ -73,7 +73,7 @@ def test_criteria_and_deviations_are_those_of_a_gaussian_process_in_the_span(fit
 @pytest.mark.parametrize("fit_intercept", [False, True])
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_the_chosen_alpha_is_the_best_of_many(criterion, fit_intercept):
-    X, Y, w = problem(n=80, seed=3)
+    X, Y, w = problem(n=60, seed=3)
     model = model_of(criterion, fit_intercept=fit_intercept).fit(X, Y, w)
     chosen, many = (model.path(alphas, X, Y, w) for alphas in (model.alpha_, MANY))
     best = getattr(many, criterion).min(axis=0)
