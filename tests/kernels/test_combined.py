@@ -6,8 +6,6 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.model_selection import GridSearchCV
 
@@ -29,11 +27,9 @@ class Dot(Kernel):
         return X @ Y.T
 
 
-@given(
-    st.sampled_from([operator.add, operator.mul]),
-    st.sampled_from([operator.add, operator.mul]),
-    st.sampled_from([GAPS, 0.3, 2, 0]),
-)
+@pytest.mark.parametrize("inner", [operator.add, operator.mul])
+@pytest.mark.parametrize("outer", [operator.add, operator.mul])
+@pytest.mark.parametrize("third", [GAPS, 0.3, 2, 0], ids=str)
 def test_values_are_sums_and_products(inner, outer, third):
     kernel = outer(third, inner(PAIRS, StringKernel("substrings")))
     K, L = PAIRS(WORDS), StringKernel("substrings")(WORDS)

@@ -90,11 +90,11 @@ def test_a_users_kernel_is_asked_for_bounded_blocks():
         asked.append((len(A), len(B)))
         return A @ B.T
 
-    X = samples(2500, 2)
+    X = samples(2100, 2)
     rows = as_kernel(counting).rows(X, double=False)
-    assert asked == [(1, 1)] * 2500
+    assert asked == [(1, 1)] * 2100
     del asked[:]
-    K = rows.block(np.arange(2500))
+    K = rows.block(np.arange(2100))
     assert len(asked) > 1 and max(n * m for n, m in asked) <= 4_000_000
     assert_allclose(K, X @ X.T, rtol=1e-6, atol=1e-6)
 

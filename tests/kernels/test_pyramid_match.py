@@ -28,7 +28,7 @@ SETS = st.lists(
         elements=st.floats(-40, 40, allow_subnormal=False),
     ),
     min_size=1,
-    max_size=5,
+    max_size=4,
 )
 
 
@@ -51,7 +51,7 @@ def drawn(n, seed, d=2, scale=5.0):
     return [scale * rng.normal(size=(rng.integers(1, 9), d)) for _ in range(n)]
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(
     SETS,
     SETS,
@@ -79,7 +79,7 @@ def test_grauman_and_darrell():
     assert (kernel.side_, kernel.levels_) == (1.0, 4)
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(SETS, st.booleans())
 def test_laws(X, normalize):
     kernel = PyramidMatch(normalize=normalize)

@@ -3,6 +3,7 @@
 import copy
 import pickle
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -24,13 +25,20 @@ def decoded(strings):
     return ["".join(map(chr, part)) for part in parts]
 
 
-@settings(max_examples=50)
+CHARACTERS = st.sampled_from("ab\x00\ud800\U0010ffff") | st.integers(0, sys.maxunicode).map(chr)
+
+
+@settings(max_examples=30)
 @given(
     st.one_of(
-        st.lists(st.text(st.characters(exclude_categories=())), min_size=1),
-        st.lists(st.binary(), min_size=1),
-        st.lists(st.lists(st.integers()), min_size=1),
-        st.lists(st.lists(st.tuples(st.text(), st.integers())), min_size=1),
+        st.lists(st.text(CHARACTERS, max_size=9), min_size=1, max_size=9),
+        st.lists(st.binary(max_size=9), min_size=1, max_size=9),
+        st.lists(st.lists(st.integers(), max_size=9), min_size=1, max_size=9),
+        st.lists(
+            st.lists(st.tuples(st.text("ab", max_size=3), st.integers()), max_size=5),
+            min_size=1,
+            max_size=9,
+        ),
     )
 )
 def test_nothing_is_lost(X):

