@@ -60,21 +60,21 @@ def definition(X, labels, objective):
 
 
 @pytest.mark.parametrize("objective", OF_SAMPLES)
-def test_every_partition_of_six_samples(objective):
-    X = np.random.default_rng(0).normal(size=(6, 2)) + 5
+def test_every_partition_of_five_samples(objective):
+    X = np.random.default_rng(0).normal(size=(5, 2)) + 5
     n_partitions = 0
-    for labels in partitions(6):
+    for labels in partitions(5):
         found = clustering_cost(X, labels, objective)
         assert_allclose(found, definition(X, labels, objective), rtol=1e-12, atol=1e-13)
         n_partitions += 1
-    assert n_partitions == 203  # Bell's number
+    assert n_partitions == 52  # Bell's number
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
-def test_kernel_k_means_for_every_partition_of_six_samples(kernel):
-    X = np.random.default_rng(1).normal(size=(6, 2))
+def test_kernel_k_means_for_every_partition_of_five_samples(kernel):
+    X = np.random.default_rng(1).normal(size=(5, 2))
     K = gram_matrix(X, kernel=kernel)
-    for labels in partitions(6):
+    for labels in partitions(5):
         G = np.eye(labels.max() + 1)[labels]
         G /= np.sqrt(G.sum(axis=0))
         trace = np.trace(G.T @ K @ G)

@@ -59,7 +59,7 @@ def same_partition(a, b):
 # ---- oracles
 
 
-@pytest.mark.parametrize("n", [40, 420, 600])
+@pytest.mark.parametrize("n", [40, 450])
 def test_eigenvectors_of_the_normalized_cut_are_lapacks(n):
     K = affinities(n)
     d = 1 / np.sqrt(K.sum(axis=1))
@@ -335,17 +335,18 @@ def test_scipys_solvers_find_the_same_eigenvectors(normalization):
             assert same_partition(theirs.labels_, ours.labels_)
 
 
-@pytest.mark.parametrize("solver", ["arpack", "lobpcg"])
-def test_scipys_solvers_leave_out_what_is_known_of_components(solver):
-    K, y = blocks((300, 200))
-    with pytest.warns(UserWarning, match="not fully connected"):
-        model = fitted(K, 3, affinity="precomputed", eigen_solver=solver)
-    assert_allclose(model.eigenvalues_[:2], 1, rtol=1e-12)
+def test_scipys_solvers_leave_out_what_is_known_of_components():
+    K, y = blocks((210, 200))
     second = [
         np.linalg.eigvalsh(B / np.sqrt(np.outer(B.sum(axis=0), B.sum(axis=0))))[-2]
-        for B in (K[:300, :300], K[300:, 300:])
+        for B in (K[:210, :210], K[210:, 210:])
     ]
-    assert_allclose(model.eigenvalues_[2], max(second), rtol=0, atol=1e-6)
+    for solver in ("arpack", "lobpcg"):
+        with pytest.warns(UserWarning, match="not fully connected"):
+            model = fitted(K, 3, affinity="precomputed", eigen_solver=solver)
+        with case(solver):
+            assert_allclose(model.eigenvalues_[:2], 1, rtol=1e-12)
+            assert_allclose(model.eigenvalues_[2], max(second), rtol=0, atol=1e-6)
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -539,21 +540,21 @@ def test_labels_do_not_depend_on_the_unit_of_the_weights(kind, n, normalization)
             assert_allclose(4 - model.objective_, cut, rtol=1e-9, atol=1e-14)
 
 
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("n", [30, 400])
-def test_residuals_of_a_ratio_cut_are_of_the_spread(form, n):
+def test_residuals_of_a_ratio_cut_are_of_the_spread(n):
     K = affinity(four_groups(n // 4), kind="rbf", gamma=0.02)
-    model = SpectralClustering(
-        4, affinity="precomputed", normalization="ratio_cut", random_state=0
-    ).fit(form(K * 1e-9))
     laplacian = np.diag(K.sum(axis=1)) - K
-    rest = laplacian @ model.eigenvectors_ - model.eigenvectors_ * np.diag(
-        model.eigenvectors_.T @ laplacian @ model.eigenvectors_
-    )
-    spread = 2 * (K.sum(axis=1) - K.diagonal()).max()
-    assert_allclose(np.linalg.norm(rest, axis=0) / spread, model.residuals_, rtol=0.5, atol=1e-13)
-    values = np.linalg.eigvalsh(laplacian)[:5]
-    assert_allclose(model.eigengaps_, 1e-9 * np.diff(values), rtol=1e-6, atol=1e-15 * spread)
+    values, spread = np.linalg.eigvalsh(laplacian)[:5], 2 * (K.sum(axis=1) - K.diagonal()).max()
+    for form in (np.asarray, sp.csr_array):
+        model = SpectralClustering(
+            4, affinity="precomputed", normalization="ratio_cut", random_state=0
+        ).fit(form(K * 1e-9))
+        V = model.eigenvectors_
+        rest = np.linalg.norm(laplacian @ V - V * np.diag(V.T @ laplacian @ V), axis=0) / spread
+        gaps = 1e-9 * np.diff(values)
+        with case(form):
+            assert_allclose(rest, model.residuals_, rtol=0.5, atol=1e-13)
+            assert_allclose(model.eigengaps_, gaps, rtol=1e-6, atol=1e-15 * spread)
 
 
 def test_a_sample_without_edges_is_a_cluster_of_a_ratio_cut():

@@ -453,7 +453,7 @@ def matrices(low=-3.0, largest=6):
     return st.tuples(st.integers(1, largest), st.integers(1, largest)).flatmap(of_shape)
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(matrices(low=0.0), st.sampled_from(KERNELS), st.integers(0, 2**32 - 1))
 def test_the_order_of_the_samples_orders_the_values(X, kernel, seed):
     order = np.random.default_rng(seed).permutation(len(X))
@@ -469,13 +469,13 @@ def test_the_order_of_the_samples_orders_the_values(X, kernel, seed):
     )
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(matrices(low=0.0), st.sampled_from([k for k in KERNELS if k != "sigmoid"]))
 def test_mercers_condition(X, kernel):
     assert is_positive_semidefinite(gram_matrix(X, kernel=kernel, gamma=0.5), tol=1e-12 * 1e6)[0]
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(matrices(), st.sampled_from(["rbf", "laplacian"]), st.floats(-1e6, 1e6))
 def test_distances_do_not_depend_on_the_origin(X, kernel, offset):
     moved = X + offset
@@ -489,7 +489,7 @@ def test_distances_do_not_depend_on_the_origin(X, kernel, offset):
 # ---- Mercer's condition on a sample
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(matrices(largest=4), st.integers(0, 4), st.sampled_from([0.0, 0.5, 2.0]))
 def test_inner_products_of_the_feature_map_are_the_polynomial_kernel(X, degree, coef0):
     features = polynomial_features(X, degree, coef0)

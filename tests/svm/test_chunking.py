@@ -64,7 +64,7 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_chunks_end_at_the_optimum_of_the_whole(name, chunks):
     model, converted, weighted = CASES[name]
-    X, y = samples(1800)
+    X, y = samples(1500)
     y = targets(y, X) if name == "SVR" else y
     X = X if converted is None else converted(X)
     weight = None if weighted is None else np.random.default_rng(0).integers(0, 4, len(y)) / 2
