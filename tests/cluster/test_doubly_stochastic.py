@@ -274,31 +274,28 @@ def test_no_total_support_is_said_so(kind, K):
         doubly_stochastic(kind(np.asarray(K)))
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_total_support_as_brute_force_finds_it(seed):
+def has_permutation(A):
+    if len(A) == 0:
+        return True
+    return any(A[0, j] > 0 and has_permutation(np.delete(A[1:], j, axis=1)) for j in range(len(A)))
+
+
+def test_total_support_as_brute_force_finds_it():
     """An entry lies on a positive permutation if the rest of its row and column leave one."""
-    rng = np.random.default_rng(seed)
-    n = int(rng.integers(2, 7))
-    pattern = rng.random((n, n)) < rng.uniform(0.2, 0.7)
-    K = (pattern | pattern.T).astype(float)
-    K *= 0.5 + rng.random((n, n))
-    K = np.tril(K) + np.tril(K, -1).T
-
-    def has_permutation(A):
-        if len(A) == 0:
-            return True
-        return any(
-            A[0, j] > 0 and has_permutation(np.delete(A[1:], j, axis=1)) for j in range(len(A))
-        )
-
-    total = all(
-        has_permutation(np.delete(np.delete(K, i, axis=0), j, axis=1)) for i, j in np.argwhere(K)
-    )
-    if total and K.any(axis=1).all():
-        check(K, doubly_stochastic(K))
-    else:
-        with pytest.raises(ValueError, match="support|Row . of K is zero"):
-            doubly_stochastic(K)
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(2, 7))
+        pattern = rng.random((n, n)) < rng.uniform(0.2, 0.7)
+        K = (pattern | pattern.T).astype(float)
+        K *= 0.5 + rng.random((n, n))
+        K = np.tril(K) + np.tril(K, -1).T
+        rests = [np.delete(np.delete(K, i, axis=0), j, axis=1) for i, j in np.argwhere(K)]
+        with case("seed", seed):
+            if K.any(axis=1).all() and all(map(has_permutation, rests)):
+                check(K, doubly_stochastic(K))
+            else:
+                with pytest.raises(ValueError, match="support|Row . of K is zero"):
+                    doubly_stochastic(K)
 
 
 def spoilt(i, j, value, n=300):

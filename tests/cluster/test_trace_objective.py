@@ -8,6 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
 
+from contract import case
 from mlcore.cluster import (
     KernelKMeans,
     KMeans,
@@ -72,8 +73,13 @@ def test_traces_of_normalised_matrices_are_the_cuts(k):
 @pytest.mark.filterwarnings("ignore:The graph of affinities has:UserWarning")
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("k", [2, 3])
-@pytest.mark.parametrize("seed", range(3))
-def test_eigenvalues_bound_every_partition(method, k, seed):
+def test_eigenvalues_bound_every_partition(method, k):
+    for seed in range(3):
+        with case("seed", seed):
+            check_bound(method, k, seed)
+
+
+def check_bound(method, k, seed):
     K = affinities(seed)
     model = SpectralClustering(k, affinity="precomputed", normalization=method, random_state=0).fit(
         K
@@ -143,7 +149,7 @@ def test_medoids_against_the_best_partition(power, objective, metric, seed):
     X, k = samples(seed), 3
     best = min(clustering_cost(X, labels, objective, metric=metric) for labels in partitions(N, k))
     models = [
-        KMedoids(k, metric=metric, power=power, random_state=start).fit(X) for start in range(10)
+        KMedoids(k, metric=metric, power=power, random_state=start).fit(X) for start in range(6)
     ]
     model = min(models, key=lambda model: model.inertia_)
     assert_allclose(model.inertia_, best, rtol=1e-12)
