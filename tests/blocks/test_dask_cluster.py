@@ -72,7 +72,7 @@ def cluster():
             # What it imports is what is installed, not the sources here.
             patch.setenv("PYTHONSAFEPATH", "1")
             models = [type(make()).__module__ for make in MODELS.values()]
-            get_mp_context().set_forkserver_preload(["distributed", "mlcore.blocks", *models])
+            get_mp_context().set_forkserver_preload(["dask.array", "distributed", *models])
         with distributed.LocalCluster(n_workers=2, **HOW) as found:
             yield found
 

@@ -25,7 +25,9 @@ def mixture(n, d, k, kind):
     else:
         sigma = rng.uniform(0.5, 2, size=(k, d))
         roots = np.sqrt(sigma)[:, :, None] * np.eye(d)
-    X = np.einsum("ndf,nf->nd", roots[labels], rng.normal(size=(n, d))) + means[labels]
+    X = rng.normal(size=(n, d))
+    for j, root in enumerate(roots):
+        X[labels == j] = X[labels == j] @ root.T + means[j]
     weights = rng.dirichlet(np.full(k, 5.0))
     return X, GaussianMixture.from_parameters(weights, means, sigma, kind)
 

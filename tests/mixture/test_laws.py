@@ -132,7 +132,7 @@ def clouds(draw):
     st.sampled_from([None, None, 1e-6, 0.1]),
     st.integers(0, 2**32 - 1),
 )
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_gaussians(cloud, kind, tol, start, added, seed):
     X, k, weight = cloud
     options = {"covariance_type": kind, "tol": tol, "random_state": seed % 1000, "max_iter": 60}
@@ -190,7 +190,7 @@ def discrete(cls, X, k, alpha, categories=None):
     weighted=st.booleans(),
     data=st.data(),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_discrete_mixtures(cls, seed, alpha, tol, weighted, data):
     rng = np.random.default_rng(seed)
     n, d, k = (data.draw(st.integers(*ends)) for ends in ((5, 80), (1, 8), (1, 4)))
@@ -238,7 +238,7 @@ def plsa_objective(model, G, weight, alpha):
     power=st.integers(-12, 12),
     single=st.booleans(),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @example(seed=0, alpha=0.01, tol=1e-3, power=0, single=True)
 def test_plsa(seed, alpha, tol, power, single):
     rng = np.random.default_rng(seed)

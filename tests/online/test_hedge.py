@@ -29,7 +29,7 @@ def test_worked_number():
     assert game.losses.shape == (100,) and game.regret == game.losses.sum() - 50
 
 
-@pytest.mark.parametrize(("n", "rounds"), [(2, 5), (3, 3)])
+@pytest.mark.parametrize(("n", "rounds"), [(2, 4), (3, 3)])
 @pytest.mark.parametrize("known", [True, False])
 def test_no_sequence_of_losses_0_and_1_passes_the_bound(n, rounds, known):
     """All sequences share their beginnings: a tree of copies."""
@@ -43,7 +43,7 @@ def test_no_sequence_of_losses_0_and_1_passes_the_bound(n, rounds, known):
 
     for losses in outcomes:
         go_on(Hedge(n, horizon=rounds if known else None).update(None, losses), rounds - 1)
-    assert len(worst) > 500 and max(worst) <= 0
+    assert len(worst) > 300 and max(worst) <= 0
 
 
 @given(LOSSES, st.floats(0.01, 100))

@@ -63,12 +63,12 @@ def test_frames_are_games():
 
 
 def test_drawn_experts_err_as_often_as_their_weights_say():
-    """In 400 seeds the mean number of mistakes is within 4 deviations of the expected."""
+    """In 200 seeds the mean number of mistakes is within 4 deviations of the expected."""
     rng = np.random.default_rng(0)
     advice, y = rng.integers(0, 2, size=(12, 3)), rng.integers(0, 2, size=12)
     games = [
         play(WeightedMajority(3, randomized=True, random_state=seed), advice, y)
-        for seed in range(400)
+        for seed in range(200)
     ]
     expected = games[0].losses.sum()
     mistakes = np.array([game.mistakes for game in games])

@@ -38,7 +38,7 @@ def test_no_sequence_makes_more_mistakes_than_the_bound(target):
 
 
 @given(st.integers(1, 60), st.integers(0, 2**32 - 1))
-@settings(max_examples=25)
+@settings(max_examples=12)
 def test_an_opponent_cannot_pass_the_bound(n, seed):
     """The opponent takes, of some points, one that is predicted wrongly."""
     rng = np.random.default_rng(seed)
