@@ -188,8 +188,8 @@ class LogisticRows:
         gradient = np.ascontiguousarray(gradient.T) if sparse else gradient[:, :D]
         hessian = None
         if pairs:
-            lower = np.tril(hessians.sum(axis=0)[:, :D, :D])
-            hessian = lower + np.tril(lower, -1).transpose(0, 2, 1)
+            lower = hessians.sum(axis=0)[:, :D, :D]
+            hessian = np.where(np.tri(D, dtype=bool), lower, lower.transpose(0, 2, 1))
         weight = self.total if stride == 1 else self.weight_of(stride)
         return LogisticSums(weight, float(loss.sum()), gradient, hessian, int(wrong.sum()))
 

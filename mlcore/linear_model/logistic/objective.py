@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg
+from scipy.linalg import lapack
 
 from mlcore.linear_model.logistic.logistic_pass import LogisticRows, LogisticSums
 
@@ -164,12 +165,10 @@ class NewtonSystem:
         self._size = len(H)
         scaled = H[np.ix_(self._kept, self._kept)] * self._scale * self._scale[:, None]
         self.singular = False
-        try:
-            self._factor = linalg.cho_factor(scaled, lower=True, check_finite=False)
-            least = np.abs(self._factor[0].diagonal()).min(initial=1.0)
-            self.singular = bool(least < 1e-7)
-        except linalg.LinAlgError:
-            self.singular = True
+        if scaled.size:
+            # By LAPACK itself: SciPy's functions take longer than the work on few parameters.
+            self._factor, failed = lapack.dpotrf(scaled, lower=1, clean=0)
+            self.singular = failed > 0 or bool(np.abs(self._factor.diagonal()).min() < 1e-7)
         if self.singular:
             values, vectors = linalg.eigh(scaled)
             fine = values > len(values) * 1e-14 * values.max(initial=0.0)
@@ -223,7 +222,7 @@ class NewtonSystem:
         elif not b_scaled.size:
             x = b_scaled
         else:
-            x = linalg.cho_solve(self._factor, b_scaled, check_finite=False)
+            x = lapack.dpotrs(self._factor, b_scaled, lower=1)[0]
         out = np.zeros(b.shape)
         out[self._kept] = x * scale
         return out

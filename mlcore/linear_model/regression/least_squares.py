@@ -110,7 +110,7 @@ class UnitFactor(NamedTuple):
 
     def root(self) -> np.ndarray:
         """Return R (d, d) with ``R R' = A^-1``."""
-        inverse = np.triu(stoppable(lambda: lapack.dtrtri(self.U)[0]))
+        inverse = np.triu(_inverse(self.U))
         return inverse / self.size[:, None]
 
 
@@ -169,7 +169,7 @@ class NormalEquations(NamedTuple):
         A = self.A[np.ix_(kept, kept)] / np.sqrt(squares)
         A /= np.sqrt(squares)[:, None]
         tol = max(1000, len(A)) * self.eps
-        return int(stoppable(lambda: lapack.dpstrf(A, tol=tol, lower=0))[2])
+        return int(stoppable(lambda: lapack.dpstrf(A, tol=tol, lower=0), len(A) ** 3 / 3)[2])
 
     def triangle(self) -> "Triangle":
         """Return the system of independent columns, as far as sums of squares tell them."""
@@ -180,7 +180,7 @@ class NormalEquations(NamedTuple):
         F, c, d = np.zeros((0, len(squares))), np.zeros((0, self.C.shape[1])), len(kept)
         if d:
             tol = max(1000, d) * self.eps
-            U, order, rank, _ = stoppable(lambda: lapack.dpstrf(A, tol=tol, lower=0))
+            U, order, rank, _ = stoppable(lambda: lapack.dpstrf(A, tol=tol, lower=0), d**3 / 3)
             U, pivots = np.triu(U[:rank]), kept[order - 1]
             F = np.zeros((rank, len(squares)))
             F[:, pivots] = U * size[order - 1]
@@ -233,7 +233,8 @@ class Triangle(NamedTuple):
         if not F.size:
             return Solution.by_root(np.zeros((0, k)), np.zeros((d, 0)), 0, 1.0)
         projected, R, pivots = stoppable(
-            lambda: linalg.qr_multiply(F, self.c.T, mode="right", pivoting=True)
+            lambda: linalg.qr_multiply(F, self.c.T, mode="right", pivoting=True),
+            2 * F.size * (d + 2 * k),
         )
         diagonal = np.abs(R.diagonal())
         tol = max(self.n_rows, d) * EPS
@@ -251,7 +252,9 @@ class Triangle(NamedTuple):
         else:
             shift = units.shift[pivots]
             columns = np.ldexp(R * norms[pivots], shift)
-            Q, T = stoppable(lambda: linalg.qr(columns.T, mode="economic"))
+            Q, T = stoppable(
+                lambda: linalg.qr(columns.T, mode="economic"), 4 * columns.size * len(columns)
+            )
             root[pivots] = np.ldexp(Q @ _inverse(T).T, shift[:, None])
         return Solution.by_root(projected, root, rank, _rcond(triangle, inverse))
 
@@ -272,7 +275,8 @@ class Triangle(NamedTuple):
     def spectrum(self, units: Units) -> Spectrum:
         """Return what `NormalEquations.spectrum` does."""
         G = np.ldexp(self.F, units.shift)
-        U, s, Vt = stoppable(lambda: linalg.svd(G, full_matrices=False))
+        operations = 20 * G.size * min(G.shape)
+        U, s, Vt = stoppable(lambda: linalg.svd(G, full_matrices=False), operations)
         known = s > max(self.n_rows, G.shape[1]) * EPS * s.max(initial=0.0)
         s, V = s[known], Vt[known].T
         return Spectrum(s * s, s[:, None] * (U[:, known].T @ self.c), lambda B: V @ B)
@@ -280,7 +284,7 @@ class Triangle(NamedTuple):
 
 def _inverse(R):
     """Return the inverse of an upper triangular matrix."""
-    return stoppable(lambda: lapack.dtrtri(R)[0])
+    return stoppable(lambda: lapack.dtrtri(R)[0], len(R) ** 3 / 3)
 
 
 def _rcond(matrix, inverse):

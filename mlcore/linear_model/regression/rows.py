@@ -294,7 +294,8 @@ class Rows(NamedTuple):
         size = max(1024, width)  # rows of a block: as many as R has
 
         def absorb(R, pending):
-            return stoppable(lambda: np.linalg.qr(np.concatenate((R, *pending)), mode="r"))
+            rows = np.concatenate((R, *pending))
+            return stoppable(lambda: np.linalg.qr(rows, mode="r"), 2 * rows.size * width)
 
         for rows, Z in self.blocks(center):
             part = np.ones((len(Z), width))

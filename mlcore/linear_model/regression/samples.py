@@ -349,7 +349,7 @@ def _numerical_rank(K):
     A = K[np.ix_(kept, kept)] / size
     A /= size[:, None]
     tol = max(1000, len(A)) * EPS
-    return int(stoppable(lambda: lapack.dpstrf(A, tol=tol, lower=0))[2])
+    return int(stoppable(lambda: lapack.dpstrf(A, tol=tol, lower=0), len(A) ** 3 / 3)[2])
 
 
 def _of_gradients(system, squares, alphas, intercept):

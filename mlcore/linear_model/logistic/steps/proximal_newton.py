@@ -18,6 +18,7 @@ from collections.abc import Iterator
 import numpy as np
 from scipy import linalg
 from scipy import sparse as sp
+from scipy.linalg import lapack
 
 from mlcore._ext.linear_model import proximal_newton as _ext
 from mlcore.linear_model.logistic.elastic_net import ElasticNetObjective
@@ -143,10 +144,12 @@ def _move_in_face(H, lasso, w, slope):
     M = H[np.ix_(face, face)] * scale * scale[:, None]
     M.flat[:: len(M) + 1] += _RIDGE
     pull = scale * (slope[face] + lasso[face] * np.sign(w[face]))
-    try:
-        u = -linalg.cho_solve(linalg.cho_factor(M, lower=True), pull)
-    except (linalg.LinAlgError, ValueError):  # not finite
+    if not (np.isfinite(M).all() and np.isfinite(pull).all()):
         return
+    factor, failed = lapack.dpotrf(M, lower=1, clean=0)
+    if failed:
+        return
+    u = -lapack.dpotrs(factor, pull, lower=1)[0]
     fall, curvature = -float(pull @ u), float(u @ M @ u)
     if not (fall > 0 and 0 < curvature < math.inf):
         return
