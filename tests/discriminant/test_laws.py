@@ -23,7 +23,7 @@ def problem(seed, d, c):
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.filterwarnings("ignore:.*half the digits")  # by few rows at first
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(seed=st.integers(0, 10**6), d=st.integers(1, 5), c=st.integers(2, 4))
 def test_posteriors_are_those_of_any_coordinates_and_order(model, seed, d, c):
     X, y, rng = problem(seed, d, c)
@@ -79,7 +79,7 @@ def test_a_class_of_one_sample_is_fitted_by_its_mean(unit):
 
 
 @pytest.mark.parametrize("model", MODELS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     kind=st.sampled_from(["few", "equal", "rank one", "duplicates", "huge", "tiny", "units"]),

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*rounding lets it go no further
 X, Y = load_diabetes(return_X_y=True)
 WEIGHT = 1.0 + np.arange(len(X)) % 3
 EXACT = {"tol": 1e-13}
-few = settings(max_examples=30, deadline=None)
+few = settings(max_examples=15, deadline=None)
 seeds = st.integers(0, 10**6)
 
 

@@ -79,12 +79,13 @@ def violation(model, X, y):
     return max(off.max(), np.abs(model.C * R.sum(axis=0)).max())
 
 
-@pytest.mark.parametrize("ratio", [1.0, 0.5, 0.01])
 @pytest.mark.parametrize(
     ("n", "d", "k"), [(9, 1, 2), (126, 15, 2), (127, 17, 3), (200, 20, 5), (40, 60, 3), (30, 90, 2)]
 )
-def test_the_objective_is_the_least_that_scipy_finds(n, d, k, ratio):
+@pytest.mark.parametrize("turn", [0, 1])
+def test_the_objective_is_the_least_that_scipy_finds(n, d, k, turn):
     X, y = drawn(n, d, k)
+    ratio = [1.0, 0.5, 0.01][(k + d + turn) % 3]  # each with rows of every shape
     least = minimum(X, y, 0.7, ratio)
     for form in (np.asarray, sparse.csr_array):
         model = LogisticRegression(C=0.7, l1_ratio=ratio).fit(form(X), y)
@@ -112,7 +113,7 @@ def test_raw_data_converge_at_defaults(load, ratio):
 @pytest.mark.parametrize("ratio", [1.0, 0.5])
 @pytest.mark.parametrize("k", [2, 4])
 def test_many_columns_change_some_at_a_time(k, ratio, monkeypatch):
-    X, y = drawn(100, 80, k)
+    X, y = drawn(80, 50, k)
     whole = LogisticRegression(C=0.3, l1_ratio=ratio).fit(X, y)
     monkeypatch.setattr(proximal_newton, "_LARGEST", 12 * k)
     for form in np.asarray, sparse.csr_array:
@@ -140,7 +141,7 @@ def test_below_a_strength_all_coefficients_are_0(k):
         assert np.count_nonzero(above.coef_) == 1
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(
     st.integers(0, 2**31), st.integers(6, 40), st.integers(1, 12), st.integers(2, 4),
     st.floats(-3, 3), st.sampled_from([0.1, 0.7, 0.99, 1.0]), st.integers(0, 6),
@@ -164,7 +165,7 @@ def test_the_gap_is_never_below_the_true_excess(seed, n, d, k, log_C, ratio, max
         assert model.duality_gap_ > 0 or excess <= 1e-14 * P
 
 
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(st.integers(0, 2**31), st.integers(2, 4), st.sampled_from([0.2, 1.0]))
 def test_laws(seed, k, ratio):
     X, y = drawn(30, 6, k, seed)

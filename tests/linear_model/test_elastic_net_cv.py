@@ -20,7 +20,7 @@ from mlcore.linear_model.coordinate import elastic_net_cv
 X, Y = load_diabetes(return_X_y=True)
 WEIGHT = 1.0 + np.arange(len(X)) % 3
 EXACT = {"tol": 1e-12}
-few = settings(max_examples=20, deadline=None)
+few = settings(max_examples=12, deadline=None)
 layouts = pytest.mark.parametrize("layout", [np.asarray, sp.csr_array])
 
 

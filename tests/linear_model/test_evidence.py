@@ -129,14 +129,14 @@ def decrement_and_radius(model, X, y, s):
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 def test_more_than_2000_parameters(form):
     rng = np.random.default_rng(0)
-    n, d, k, C = 120, 700, 3, 1e-3
+    n, d, k, C = 60, 670, 3, 1e-3
     X = rng.normal(size=(n, d)) * 10.0 ** rng.integers(-2, 2, size=d) * (rng.random((n, d)) < 0.3)
     X[:, 0] += 3
     y, s = rng.integers(0, k, size=n), rng.choice([0.5, 2.0], size=n)
     least = LogisticRegression(C=C, tol=1e-10).fit(form(X), y, s).objective_
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        for max_iter in (3, 5) if form is np.asarray else (1, 3, 5):
+        for max_iter in (3, 5) if form is np.asarray else (1, 5):
             model = LogisticRegression(C=C, max_iter=max_iter).fit(form(X), y, s)
             found = model.verify(form(X), y, s)
             decrement, radius = decrement_and_radius(model, X, y, s)

@@ -21,7 +21,7 @@ INTEGERS = hnp.arrays(
 
 
 @given(INTEGERS, st.integers(2, 4), st.booleans(), st.booleans(), st.integers(1, 4))
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_of_the_linear_kernel_it_is_the_perceptron(X, c, intercept, average, max_iter):
     # All sums are exact.
     codes = np.arange(len(X)) * 7 % c

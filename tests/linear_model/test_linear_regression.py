@@ -418,7 +418,7 @@ def test_path_of_ridges():
 # ---- laws
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from([0.0, 0.7]))
 def test_laws(seed, alpha):
     X, Y, s = problem(30, 3, 1, seed=seed)

@@ -153,7 +153,7 @@ def test_single_precision(ratio):
     assert (np.array(P) <= path.objective + path.duality_gap).all()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     seed=st.integers(0, 10**6), n=st.integers(4, 80), d=st.integers(1, 6),
     ratio=st.sampled_from([0.0, 0.3, 1.0]), exponent=st.floats(-6, 6),
@@ -176,7 +176,7 @@ def test_the_gap_bounds_the_excess_over_every_point(seed, n, d, ratio, exponent,
         assert P - best <= rough.duality_gap[k] + 1e-13 * P
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 10**6), ratio=st.sampled_from([0.0, 0.5, 1.0]))
 def test_laws_of_paths(seed, ratio):
     """Losses fall and penalties rise with C, P* is concave in C, and classes may change places."""
@@ -270,7 +270,7 @@ def test_working_sets(ratio, of, monkeypatch):
     steps = logistic_path._by_steps
     monkeypatch.setattr(logistic_path, "_by_steps", lambda *a: calls.append(a[2]) or steps(*a))
     model = LogisticRegression(l1_ratio=ratio)
-    Cs = np.r_[0.01, np.logspace(-0.5, 0.5, 12), 30.0]
+    Cs = np.r_[0.01, np.logspace(-0.5, 0.5, 6), 30.0]
     path = model.path(of(X), y, Cs=Cs)
     assert not calls and path.n_nonzero[0] == 0 < path.n_nonzero[1] < path.n_nonzero[-1]
     fits = fits_one_by_one(Cs, of(X), y, ratio)

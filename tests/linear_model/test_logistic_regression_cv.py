@@ -56,7 +56,7 @@ def test_models_and_scores_are_those_of_separate_fits(k):
     model = LogisticRegressionCV(Cs=COSTS, l1_ratio=ratios, tol=1e-8).fit(X, y)
     assert model.coefs_paths_.shape == (5, 3, 3, 1 if k == 2 else 3, 5)
     assert model.scores_.shape == model.duality_gaps_.shape == (5, 3, 3)
-    for f, (train, test) in enumerate(folds_of(X, y)):
+    for f, (train, test) in list(enumerate(folds_of(X, y)))[::2]:
         for r, ratio in enumerate(ratios):
             for m, C in enumerate(COSTS):
                 fit = LogisticRegression(C=C, l1_ratio=ratio, tol=1e-8).fit(X[train], y[train])
@@ -335,7 +335,7 @@ def test_string_labels_files_and_clones(tmp_path):
     assert clone(model).get_params() == model.get_params()
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 10**6), k=st.integers(2, 3), ratio=st.sampled_from([0.0, 0.5, 1.0]))
 def test_laws(seed, k, ratio):
     """Shifted columns and the order of costs change nothing; gaps hold for perturbed models."""

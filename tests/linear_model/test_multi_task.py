@@ -16,7 +16,7 @@ from mlcore.checks.errors import ConvergenceWarning
 from mlcore.linear_model import ElasticNet, Lasso, LinearRegression
 
 EXACT = {"tol": 1e-11, "multi_task": True}
-few = settings(max_examples=25, deadline=None)
+few = settings(max_examples=12, deadline=None)
 SHAPES = [(60, 8, 3), (12, 30, 4), (40, 9, 2)]
 
 

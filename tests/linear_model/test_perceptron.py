@@ -57,7 +57,7 @@ PROBLEMS = st.integers(2, 4).flatmap(
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @given(PROBLEMS, st.booleans(), st.booleans(), st.integers(1, 4))
-@settings(max_examples=15)
+@settings(max_examples=10)
 def test_rounds_are_those_of_the_definition(form, dtype, problem, intercept, average, max_iter):
     X, c = problem
     codes = np.arange(len(X)) * 7 % c
@@ -96,7 +96,7 @@ def naive_bound(X, codes, counts, W, radius):
 
 
 @given(PROBLEMS, st.integers(1, 5))
-@settings(max_examples=60)
+@settings(max_examples=25)
 def test_the_bound_is_the_least_over_scales_of_the_last_function(problem, max_iter):
     X, c = problem
     codes = np.arange(len(X)) * 7 % c

@@ -37,7 +37,7 @@ def solution_of(rows, route, C=1.0, tol=1e-8):
 @pytest.mark.parametrize("k", [2, 4])
 @pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
 def test_every_route_ends_at_the_same_minimum(k, C):
-    X, y, rng = problem(90, 40, k)
+    X, y, rng = problem(60, 30, k)
     weight = rng.uniform(0.5, 2, len(y))
     offset = rng.normal(size=(len(y), 1 if k == 2 else k))
     values = {}
@@ -54,7 +54,7 @@ def test_every_route_ends_at_the_same_minimum(k, C):
 @pytest.mark.parametrize("tol", [1e-2, 1e-4])
 @pytest.mark.parametrize("k", [2, 5])
 def test_conjugate_gradients_end_within_the_excess_that_tol_allows(k, tol):
-    X, y, _ = problem(150, 200, k)
+    X, y, _ = problem(90, 120, k)
     rows = rows_of(sp.csr_array(X), y)
     best, _ = solution_of(rows, "conjugate", tol=1e-10)
     found, _ = solution_of(rows, "conjugate", tol=tol)

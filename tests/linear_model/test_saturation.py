@@ -117,7 +117,7 @@ def test_a_warm_start_that_is_worse_than_none_is_dropped(kind, factor):
     assert again.n_iter_[0] <= 1 and again.objective_trace_[0] < 1.001 * cold.objective_
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     k=st.sampled_from([2, 3]),

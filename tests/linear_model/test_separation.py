@@ -155,7 +155,7 @@ def test_a_programme_that_cannot_be_solved_refuses_nothing(monkeypatch):
 def test_every_solver_gets_to_the_separation(solver, n_classes):
     """On its way all variances p (1 - p) may vanish."""
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(100, 20))
+    X = rng.normal(size=(60, 10))
     y = np.digitize(X[:, 0] + X[:, 1], [-0.7, 0.7][: n_classes - 1])
     X[:, 2] = 3 * y  # wide apart
     with pytest.raises(SeparatedClasses, match="separated by a linear function"):

@@ -317,7 +317,7 @@ def test_files_keep_the_rows_of_the_fit(solver, tmp_path):
 # ---- laws
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from([0.0, 0.7]), st.sampled_from(FORMS))
 def test_laws(seed, alpha, form):
     X, Y, s = problem(7, 15, 1, seed=seed)

@@ -133,7 +133,7 @@ def test_the_optimum_of_one_component_is_the_product_of_the_marginals():
 def test_kl_nmf_has_the_same_stationary_points():
     """NMF's multiplicative steps alternate, EM's do not; neither moves where the other stands."""
     G = corpus() + 0.1
-    model = PLSA(n_components=3, alpha=0.0, tol=0, max_iter=20_000, random_state=0)
+    model = PLSA(n_components=3, alpha=0.0, tol=0, max_iter=6000, random_state=0)
     model.fit(G)
     weights, u, v = answers(model)
     nmf = NMF(3, solver="mu", beta_loss="kullback-leibler", init="custom", max_iter=200, tol=0)

@@ -132,7 +132,7 @@ def test_components_are_recovered():
     assert (np.array(match)[labels] == model.predict(X)).mean() > 0.99
 
 
-small = settings(max_examples=30, deadline=None)
+small = settings(max_examples=15, deadline=None)
 
 
 @small
@@ -158,7 +158,7 @@ def test_laws_of_em(seed, n, d, alpha):
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
-@pytest.mark.parametrize("n_blocks", [1, 7, 100])
+@pytest.mark.parametrize("n_blocks", [1, 7, 40])
 def test_blocks_merge_to_the_serial_step(n_blocks, form):
     X, _, _ = bits(n=500)
     options = {**start(3, 11), "alpha": 0.2, "tol": 0, "max_iter": 3, "missing": "ignore"}

@@ -100,11 +100,11 @@ def test_each_step_is_that_of_textbook_em(n, k, alpha, holes):
     assert_allclose(model.log_likelihood_trace_, trace, rtol=1e-10)
 
 
-@pytest.mark.parametrize("holes", [False, True])
-@pytest.mark.parametrize("k", [2, 9])
+@pytest.mark.parametrize("turn", [0, 1])
 @pytest.mark.parametrize("sizes", [SIZES * 2, (2,) * 23, (300, 2, 3, 2, 70), (7,)])
-def test_answers_to_many_items_at_a_time_change_no_result(sizes, k, holes):
-    X, _, _ = answers(20_000, k, sizes)
+def test_answers_to_many_items_at_a_time_change_no_result(sizes, turn):
+    k, holes = (2, 9)[turn], len(sizes) % 2 == turn
+    X, _, _ = answers(10_000, k, sizes)
     X = with_holes(X) if holes else X
     options = start(k, sizes)
     weights, probabilities, trace = em(
@@ -184,7 +184,7 @@ def test_classes_are_recovered():
     assert share > best - 5 * math.sqrt(0.25 / 4000)
 
 
-small = settings(max_examples=30, deadline=None)
+small = settings(max_examples=15, deadline=None)
 
 
 @small

@@ -98,7 +98,7 @@ def collapsing(seed):
 
 
 @pytest.mark.parametrize("kind", ["full", "diag", "spherical"])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 def test_collapsed_components_are_started_anew_if_that_leaves_fewer(kind, seed, monkeypatch):
     X = collapsing(seed)
     fits = {}

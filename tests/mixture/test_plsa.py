@@ -37,7 +37,7 @@ def fitted(G, weights=None, **params):
 IN_ORDER = {"weights_init": np.full(3, 1 / 3)}
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(corpora, st.sampled_from([0.0, 1e-3, 0.5, 20.0]), st.integers(1, 6))
 def test_the_trace_never_falls_and_rows_are_distributions(G, alpha, k):
     model = fitted(G, n_components=k, alpha=alpha)
@@ -54,7 +54,7 @@ def test_the_trace_never_falls_and_rows_are_distributions(G, alpha, k):
     assert_allclose(mixtures.sum(axis=1), 1, rtol=100 * EPS)
 
 
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(corpora, st.sampled_from([0.0, 0.1]), st.randoms(use_true_random=False))
 def test_the_order_of_documents_does_not_matter(G, alpha, random):
     order = list(range(len(G)))
@@ -66,7 +66,7 @@ def test_the_order_of_documents_does_not_matter(G, alpha, random):
     )
 
 
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(corpora, st.sampled_from([0.0, 0.1]), st.integers(0, 100))
 @example(corpus(20, 11, seed=14656, mean=0.0625), 0.0, 29)
 def test_a_weight_is_a_number_of_copies(G, alpha, seed):
@@ -88,7 +88,7 @@ def _copies(G, weights):
     return -(counts * np.log(np.maximum(weights, 1))).sum() / counts.sum()
 
 
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(corpora, st.integers(-300, 300))
 def test_the_scale_of_the_counts_does_not_matter_without_a_prior(G, power):
     G = np.minimum(G, 50)
@@ -172,7 +172,7 @@ def test_blocks_of_documents_give_the_statistics_of_all(alpha):
     model = PLSA(n_components=3, alpha=alpha, tol=1e-12, max_iter=5000, random_state=0)
     assert isinstance(model, RowSums)
     model.begin(G[:30])
-    for _ in range(40):
+    for _ in range(15):
         whole = model.partial_statistics(G, None, weights)
         parts = [
             pickle.loads(pickle.dumps(model)).partial_statistics(G[s], None, weights[s])
@@ -186,7 +186,7 @@ def test_blocks_of_documents_give_the_statistics_of_all(alpha):
         model.update(total)
     trace = model.log_likelihood_trace_
     # Mixtures are folded in to 1e-12, and the likelihood is flat there.
-    assert (np.diff(trace) >= -1e-10).all() and model.n_iter_ == 40
+    assert (np.diff(trace) >= -1e-10).all() and model.n_iter_ == 15
     init = {"components_init": model.components_, "weights_init": model.weights_}
     again = fitted(G, weights, alpha=alpha, max_iter=3000, **init)
     assert again.score(G, sample_weight=weights) >= model.score(G, sample_weight=weights) - 1e-3

@@ -106,7 +106,7 @@ def test_spikes_have_rows_weight_and_share(count, how, is_spike):
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 60), st.integers(1, 3), st.booleans())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_tied_values_are_those_of_their_definition(seed, n, d, weighted):
     rng = np.random.default_rng(seed)
     X = rng.integers(-1, 2, (n, d)).astype(rng.choice([np.float32, np.float64]))

@@ -89,7 +89,7 @@ def test_values_and_thresholds_that_are_refused():
     assert_array_equal(BernoulliNB().fit(twice, [0, 1]).feature_count_, np.eye(2))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 29), st.sampled_from([0.0, 0.4]))
 def test_laws(seed, cut, missing):
     X, y = problem(seed, missing=missing)

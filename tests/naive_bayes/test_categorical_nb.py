@@ -114,7 +114,7 @@ def test_scikit_learn_and_bernoulli():
         )
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 29), st.sampled_from([0.0, 0.4]))
 def test_laws(seed, cut, missing):
     X, y = problem(seed, missing=missing)

@@ -118,7 +118,7 @@ def test_features_that_are_lost_are_named():
         Discretizer().fit(rows[:, :1], sample_weight=[1] * 8 + [0, 0])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     st.integers(0, 2**32 - 1),
     st.sampled_from(["quantile", "uniform", "mdl"]),

@@ -59,7 +59,7 @@ def test_moments_are_those_of_fractions(offset, missing):
     assert_allclose(model.predict_joint_log_proba(X), joint, rtol=2e-7 if offset else 1e-12)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 39), st.sampled_from([0.0, 0.3]))
 def test_laws(seed, cut, missing):
     X, y = problem(seed, missing=missing)

@@ -104,7 +104,7 @@ def test_corrupt_sparse_rows_are_named_and_change_nothing(change, message):
     assert_array_equal(model.predict_log_proba(X), before)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 29))
 def test_laws(seed, cut):
     X, y = problem(seed)
