@@ -10,6 +10,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import mlcore
+from contract import case
 from mlcore.blocks import fit_blocks, row_blocks
 from mlcore.cluster import KMeans
 from mlcore.decomposition import PCA
@@ -68,29 +69,33 @@ def stop_at(number):
     return callback
 
 
-@pytest.mark.parametrize("kind", OTHER)
 @pytest.mark.parametrize("name", MODELS)
-def test_a_finished_fit_is_of_its_data(name, kind, tmp_path):
-    make, (other, number) = MODELS[name], OTHER[kind]
+def test_a_finished_fit_is_of_its_data(name, tmp_path):
+    make = MODELS[name]
     done = fit_blocks(make(), blocks_of(DATA), checkpoint=tmp_path / "c")
     before = (tmp_path / "c").read_bytes()
-    model = make()
-    with pytest.raises(ValueError, match=rf"of other data, as block {number} \(rows"):
-        fit_blocks(model, blocks_of(other), checkpoint=tmp_path / "c")
-    assert not [name for name in vars(model) if name.endswith("_")]
-    assert (tmp_path / "c").read_bytes() == before
+    for kind, (other, number) in OTHER.items():
+        model = make()
+        with case(kind):
+            with pytest.raises(ValueError, match=rf"of other data, as block {number} \(rows"):
+                fit_blocks(model, blocks_of(other), checkpoint=tmp_path / "c")
+            assert not [name for name in vars(model) if name.endswith("_")]
+            assert (tmp_path / "c").read_bytes() == before
     again = fit_blocks(make(), blocks_of(DATA), checkpoint=tmp_path / "c")
     assert_array_equal(getattr(again, "n_iter_", 0), getattr(done, "n_iter_", 0))
 
 
-@pytest.mark.parametrize("kind", OTHER)
 @pytest.mark.parametrize("name", ["k-means", "mixture", "logistic"])
-def test_a_fit_that_stopped_between_goes_on_with_its_data_only(name, kind, tmp_path):
-    make, (other, number) = MODELS[name], OTHER[kind]
+def test_a_fit_that_stopped_between_goes_on_with_its_data_only(name, tmp_path):
+    make = MODELS[name]
     with pytest.raises(Stop):
         fit_blocks(make(callback=stop_at(3)), blocks_of(DATA), checkpoint=tmp_path / "c")
-    with pytest.raises(ValueError, match=rf"of other data, as block {number} \(rows"):
-        fit_blocks(make(), blocks_of(other), checkpoint=tmp_path / "c")
+    for kind, (other, number) in OTHER.items():
+        with (
+            case(kind),
+            pytest.raises(ValueError, match=rf"of other data, as block {number} \(rows"),
+        ):
+            fit_blocks(make(), blocks_of(other), checkpoint=tmp_path / "c")
     seen = []
     resumed = fit_blocks(
         make(callback=lambda step, **_: seen.append(step)),
@@ -222,15 +227,16 @@ CRAFTED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", CRAFTED)
-def test_crafted_files_are_refused(kind, tmp_path):
-    change, message = CRAFTED[kind]
+def test_crafted_files_are_refused(tmp_path):
     fit_blocks(MODELS["k-means"](), blocks_of(DATA), checkpoint=tmp_path / "c")
     crafted(tmp_path / "c", lambda *_: None)
     fit_blocks(MODELS["k-means"](), blocks_of(DATA), checkpoint=tmp_path / "c")
-    crafted(tmp_path / "c", change)
-    with pytest.raises(ValueError, match=message):
-        fit_blocks(MODELS["k-means"](), blocks_of(DATA), checkpoint=tmp_path / "c")
+    whole = (tmp_path / "c").read_bytes()
+    for kind, (change, message) in CRAFTED.items():
+        (tmp_path / "c").write_bytes(whole)
+        crafted(tmp_path / "c", change)
+        with case(kind), pytest.raises(ValueError, match=message):
+            fit_blocks(MODELS["k-means"](), blocks_of(DATA), checkpoint=tmp_path / "c")
 
 
 def test_a_random_source_with_a_state_is_refused(tmp_path):

@@ -15,6 +15,7 @@ import dask  # noqa: E402
 import dask.array as da  # noqa: E402
 from distributed.utils import get_mp_context  # noqa: E402
 
+from contract import contents  # noqa: E402
 from mlcore.blocks import BlockError, fit_blocks, predict_blocks, row_blocks  # noqa: E402
 from mlcore.cluster import KMeans  # noqa: E402
 from mlcore.datasets import load_digits  # noqa: E402
@@ -93,10 +94,7 @@ def mapped(tmp_path):
 def fitted(model):
     """All that a fit has set, arrays as bytes."""
     state = {name: value for name, value in vars(model).items() if name not in model._defaults()}
-    return {
-        name: value.tobytes() if isinstance(value, np.ndarray) else repr(value)
-        for name, value in state.items()
-    }
+    return {name: contents(value) for name, value in state.items()}
 
 
 @pytest.mark.parametrize("name", MODELS)

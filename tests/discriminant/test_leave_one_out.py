@@ -52,13 +52,13 @@ def test_regularised_ones_are_those_of_refits(model, params, weighted):
     y, w = np.arange(24) % 3, rng.uniform(0.5, 2.0, 24) if weighted else np.ones(24)
     X = (rng.normal(size=(24, 3)) + y[:, None]) * [1, 1e-3, 1e2] + 50
     X[:, 0] *= 1 + y
-    expected = []
-    for i in range(24):
+    expected, some = [], [0, 4, 8, 9, 13, 17, 23]  # of each class
+    for i in some:
         rest = np.arange(24) != i
         refit = model(**params).fit(X[rest], y[rest], w[rest])
         expected.append(refit.predict_log_proba(X[i : i + 1])[0])
     fitted = model(**params).fit(X, y, w)
-    assert_allclose(fitted.leave_one_out(X, y, w), expected, rtol=1e-9, atol=1e-10)
+    assert_allclose(fitted.leave_one_out(X, y, w)[some], expected, rtol=1e-9, atol=1e-10)
 
 
 def test_a_class_of_one_sample_is_left_out_whole():
@@ -129,22 +129,22 @@ def test_a_column_that_one_sample_fills_is_left_out_with_it(model, params, weigh
     X[:, 6] = rng.normal(size=24) * (y == 1)
     if weighted:
         w[20], X[20, 2] = 0.0, 7.0  # a sample that counts for nothing
-    expected = np.empty((24, 3))
-    for i in range(24):
+    expected, some = [], [0, 1, 5, 7, 8, 13, 20, 22]  # each of these, and one of each class
+    for i in some:
         rest = np.arange(24) != i
         refit = model(**params).fit(X[rest], y[rest], w[rest])
-        expected[i] = refit.predict_log_proba(X[i : i + 1])[0]
+        expected.append(refit.predict_log_proba(X[i : i + 1])[0])
     for A in (X, sp.csr_array(X)):
         found = model(**params).fit(A, y, w).leave_one_out(A, y, w)
-        assert_allclose(found, expected, rtol=1e-8, atol=1e-8)
+        assert_allclose(found[some], expected, rtol=1e-8, atol=1e-8)
 
 
 @pytest.mark.parametrize(("model", "params"), RARE[:4])
 def test_digits_are_left_out(model, params):
     X, y = load_digits()
     params = params | ({"priors": None} if "priors" in params else {})
-    if "shrinkage" in params:
-        X, y = X[:400], y[:400]
+    rows = 400 if "shrinkage" in params else 900
+    X, y = X[:rows], y[:rows]
     found = model(**params).fit(X, y).leave_one_out(X, y)
     alone = np.unique(filled_by_one(X)[0])
     assert len(alone)

@@ -15,6 +15,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import GaussianMixture as Peer
 from threadpoolctl import threadpool_limits
 
+from contract import case
 from mlcore.mixture import GaussianMixture
 from mlcore.mixture.gaussian.covariances import TYPES
 from mlcore.mixture.gaussian.e_step import Rows
@@ -186,9 +187,14 @@ def test_components_are_left_out_only_where_they_do_not_count(kind, apart):
 
 
 @kinds
-@pytest.mark.parametrize("d", [1, 2, 3, 4, 5, 7, 8, 11, 12, 13])  # up to 12 by loops of their own
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_moments_are_the_sums_of_their_definition(kind, d, dtype):
+def test_moments_are_the_sums_of_their_definition(kind, dtype):
+    for d in (1, 2, 3, 4, 5, 7, 8, 11, 12, 13):  # up to 12 by loops of their own
+        with case(d):
+            moments_are_the_sums(kind, d, dtype)
+
+
+def moments_are_the_sums(kind, d, dtype):
     X, _ = blobs(1100, d, 6, apart=1.0)  # a block, and part of one
     X = (X + 5).astype(dtype)
     weight = np.random.default_rng(d).uniform(0.5, 2, len(X)).astype(dtype).astype(np.float64)

@@ -1,11 +1,14 @@
 """Sums of rows by class are those of a plain loop, and what the loop refuses is refused."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
 from threadpoolctl import threadpool_limits
 
+from contract import case
 from mlcore.naive_bayes.class_counts import class_counts
 
 KINDS = ("sum", "above", "binary")
@@ -31,9 +34,14 @@ def summed(X, codes, weights, n_classes, kind, threshold):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("container", ["dense", np.int32, np.int64])
-@pytest.mark.parametrize("shape", [(1, 1), (7, 3), (60, 37), (4000, 13), (9, 2000)])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_sums_of_rows(kind, dtype, container, shape, weighted):
+def test_sums_of_rows(kind, dtype, container):
+    shapes = [(1, 1), (7, 3), (60, 37), (4000, 13), (9, 2000)]
+    for shape, weighted in product(shapes, [False, True]):
+        with case(shape, weighted):
+            sums_are_those_of_rows(kind, dtype, container, shape, weighted)
+
+
+def sums_are_those_of_rows(kind, dtype, container, shape, weighted):
     rng = np.random.default_rng(1)
     X = rows_of(kind, shape).astype(dtype)
     codes = rng.integers(0, 3, shape[0])
@@ -63,14 +71,14 @@ def test_threads_change_no_bit(kind, container):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("place", [0, 700, 1999])
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e300])
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
-def test_values_that_are_refused(kind, place, value, container):
-    X = rows_of(kind, (2000, 11), density=0.8)
-    X[place, 7] = value
+def test_values_that_are_refused(kind, container):
     codes = np.zeros(2000, np.intp)
-    assert class_counts(container(X), codes, None, 1, kind, checked=False) is None
+    for place, value in product([0, 700, 1999], [np.nan, np.inf, -np.inf, 1e300]):
+        X = rows_of(kind, (2000, 11), density=0.8)
+        X[place, 7] = value
+        found = class_counts(container(X), codes, None, 1, kind, checked=False)
+        assert found is None, (place, value)
 
 
 @pytest.mark.parametrize("kind", KINDS)
