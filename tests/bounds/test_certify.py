@@ -411,7 +411,7 @@ def test_required_is_the_least_number_of_examples(k, m, target, delta):
 
 def test_certificates_fail_no_more_often_than_delta():
     """Half-planes at random angles: the true error is the angle's share of the circle."""
-    delta, runs, failures = 0.2, 80, {"test": 0, "train": 0, "lower": 0, "both": 0}
+    delta, runs, failures = 0.2, 50, {"test": 0, "train": 0, "lower": 0, "both": 0}
     for seed in range(runs):
         rng = np.random.default_rng(seed)
         X = rng.normal(size=(120, 2))

@@ -291,7 +291,7 @@ FORMULAS = {  # name: (arguments, formula, function)
 
 
 @pytest.mark.parametrize("name", FORMULAS)
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(st.data())
 def test_formulas_are_right_to_the_last_float_which_is_above(name, data):
     arguments, formula, function = FORMULAS[name]

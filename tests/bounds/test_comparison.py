@@ -57,7 +57,7 @@ def test_the_interval_misses_no_more_often_than_delta(m, delta):
 
 
 def test_the_interval_agrees_with_the_test_and_with_symmetry():
-    b, c = np.array(outcomes(14)[1:]).T
+    b, c = np.array(outcomes(10)[1:]).T
     lower, upper = error_difference_interval(b, c, 20, 0.1)
     assert ((-1 <= lower) & (lower <= (b - c) / 20) & ((b - c) / 20 <= upper) & (upper <= 1)).all()
     assert_array_equal((lower > 0) | (upper < 0), mcnemar_test(b, c) < 0.08)
@@ -74,7 +74,7 @@ def test_the_interval_agrees_with_the_test_and_with_symmetry():
 def test_ends_are_rounded_to_the_safe_side():
     """Against the products in fractions: three of 360 ends were one rounding inside of them."""
     for m, delta in ((14, 0.1), (40, 0.5), (1000, 0.05)):
-        b, c = np.array(outcomes(14)[1:]).T
+        b, c = np.array(outcomes(11)[1:]).T
         found = error_difference_interval(b, c, m, delta)
         discordant, pair = (
             clopper_pearson(b + c, m, delta * 0.2),
@@ -143,7 +143,7 @@ def test_rates_of_classes_are_binomial_given_labels_and_given_predictions():
 
 def test_rates_of_classes_fail_together_no_more_often_than_delta():
     rng = np.random.default_rng(0)
-    delta, runs, m, failures = 0.2, 400, 60, 0
+    delta, runs, m, failures = 0.2, 200, 60, 0
     share, hit = np.array([0.5, 0.3, 0.2]), np.array([0.9, 0.7, 0.4])
     for _ in range(runs):
         y = rng.choice(3, m, p=share)

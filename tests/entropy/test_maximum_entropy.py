@@ -371,7 +371,7 @@ def hard(seed):
 
 def test_hard_targets_that_some_distribution_has_are_met():
     """No warning, no refusal: the last of these are 1e-12 to 1e-8 inside of a face."""
-    for seed in [*range(200), 1197, 1484, 1641, 1684, 2324]:
+    for seed in [*range(100), 1197, 1484, 1641, 1684, 2324]:
         f, p, q = hard(seed)
         if not np.isfinite(p).all():
             continue

@@ -65,7 +65,7 @@ def score_of_the_whole(case):
     return model.fit(X).score(X)
 
 
-@pytest.mark.parametrize("size", [1, 5, 50, 250])
+@pytest.mark.parametrize("size", [1, 5, 250])
 @pytest.mark.parametrize("case", MODELS)
 def test_blocks_of_any_size_lead_as_far_as_the_whole(case, size):
     X, model, n_parameters = new(case)
