@@ -11,11 +11,6 @@ from hypothesis import HealthCheck, settings
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:] = [entry for entry in sys.path if Path(entry or ".").resolve() != ROOT]
 
-# Several workers share the cores: threads that wait must not spin, and BLAS has one in each.
-if "PYTEST_XDIST_WORKER" in os.environ:
-    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
 # Dozens of processes import the same modules, whose bytecode is kept whatever the environment says.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -31,6 +26,16 @@ slow = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("verdict", derandomize=True, max_examples=25, **slow)
 settings.register_profile("search", print_blob=True, **slow)
 settings.load_profile("verdict")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes():
+    """Workers share the cores: threads that wait must not spin, and BLAS has one in each.
+
+    It is said here, before they start, as plugins of pytest load NumPy before this file is read.
+    """
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def pytest_collection_modifyitems(items):
