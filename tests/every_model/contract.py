@@ -324,7 +324,7 @@ MODELS = {
         takes=(NO_STEP,),
     ),
     "LogisticRegressionCV": Entry(
-        lambda: LogisticRegressionCV(Cs=(0.1, 10.0), cv=3),
+        lambda: LogisticRegressionCV(Cs=(0.1, 10.0), cv=2),
         labels,
         kernel=False,
         endless={"tol": 1e-300, "max_iter": 10**9},
