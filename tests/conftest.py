@@ -28,6 +28,13 @@ settings.register_profile("search", print_blob=True, **slow)
 settings.load_profile("verdict")
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config):
+    """A worker has one half of the tests, so that what is computed once is computed once."""
+    if getattr(config.option, "numprocesses", None) and config.option.dist == "no":
+        config.option.dist = "worksteal"
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_setupnodes():
     """Workers share the cores: threads that wait must not spin, and BLAS has one in each.
