@@ -373,3 +373,14 @@ def test_a_fit_that_rounding_ends_says_so():
     with pytest.warns(ConvergenceWarning, match="where rounding lets it go no further.*tol=1e-08"):
         model.fit(A.astype(np.float32), y)
     assert not model.converged_
+
+
+@pytest.mark.parametrize("multi_task", [False, True])
+def test_the_rounding_of_an_intercept_of_far_samples_is_part_of_the_gap(multi_task):
+    X = np.random.default_rng(0).normal(size=(300, 5)) + 1e13
+    y = X[:, 0] - 1e13 + np.random.default_rng(1).normal(size=300)
+    model = ElasticNet(0.1, multi_task=multi_task)
+    with pytest.warns(ConvergenceWarning, match="where rounding lets it go no further"):
+        model.fit(X, np.c_[y, -y] if multi_task else y)
+    null = (1 + multi_task) * y.var() / 2
+    assert model.duality_gap_ > model.tol * null and not model.converged_
