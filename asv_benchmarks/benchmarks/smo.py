@@ -116,7 +116,7 @@ class LinearKernel(_Fit):
 class EitherRoute:
     """The routes of mlcore.svm.smo.smo beside rounds, within their sizes and at the end of them."""
 
-    SIZES = {"pair": (100, 640), "small": (100, 1024), "chunks": (20_000, 60_000)}
+    SIZES = {"pair": (100, 640), "small": (100, 1024), "chunks": (20_000, 30_000)}
     WITHOUT = {"pair": Routes(pair=0), "small": Routes(small=0), "chunks": Routes(chunks=np.inf)}
 
     params = (list(SIZES), ["within", "at the end"], ["route", "without"])

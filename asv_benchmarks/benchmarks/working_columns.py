@@ -9,7 +9,7 @@ from mlcore.linear_model import Lasso
 class WideLasso:
     """One penalty, and a path of 100, beside ten products X'r, fewer than any path needs."""
 
-    params, param_names = [["200 x 2000", "500 x 10000", "sparse 2000 x 5000"]], ["samples"]
+    params, param_names = [["200 x 2000", "500 x 10000", "sparse 1000 x 5000"]], ["samples"]
 
     def setup(self, samples):
         rng = np.random.default_rng(0)
