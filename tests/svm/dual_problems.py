@@ -1,7 +1,9 @@
 """Dual problems of each shape, and what holds of their solutions, for several test files."""
 
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose
+from scipy import sparse
 
 from mlcore.kernels.vector_kernels import as_kernel
 from mlcore.svm.smo.problem import Problem
@@ -15,6 +17,17 @@ KERNELS = {
     "polynomial": {"gamma": 0.5, "coef0": 1.0, "degree": 2},
     "laplacian": {"gamma": 0.3},
 }
+
+# All pairs of tol, weights and layouts of a machine beside LIBSVM's.
+pairs_of_forms = pytest.mark.parametrize(
+    ("tol", "rtol", "weighted", "layout"),
+    [
+        (1e-3, 1e-5, False, np.asarray),
+        (1e-3, 1e-5, True, sparse.csr_array),
+        (1e-6, 1e-7, True, np.asarray),
+        (1e-6, 1e-7, False, sparse.csr_array),
+    ],
+)
 
 
 def samples(n, d=3, seed=0):

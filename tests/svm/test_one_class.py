@@ -13,6 +13,7 @@ from sklearn import svm as peer
 from sklearn.datasets import load_digits
 
 from contract import case
+from dual_problems import pairs_of_forms
 from mlcore.svm import OneClassSVM
 
 GAMMA = 0.2
@@ -30,16 +31,7 @@ def weights(n):
     return np.random.default_rng(0).integers(0, 4, n).astype(float)
 
 
-# All pairs of tol, weights and layouts.
-@pytest.mark.parametrize(
-    ("tol", "rtol", "weighted", "layout"),
-    [
-        (1e-3, 1e-5, False, np.asarray),
-        (1e-3, 1e-5, True, sparse.csr_array),
-        (1e-6, 1e-7, True, np.asarray),
-        (1e-6, 1e-7, False, sparse.csr_array),
-    ],
-)
+@pairs_of_forms
 def test_reaches_libsvms_dual_objective(tol, rtol, weighted, layout):
     X = load_digits().data[:400] / 16
     w = weights(400) if weighted else None

@@ -12,7 +12,7 @@ from scipy.spatial.distance import cdist
 from sklearn import svm as peer
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 
-from dual_problems import fitted_by
+from dual_problems import fitted_by, pairs_of_forms
 from mlcore.checks.errors import ConvergenceWarning
 from mlcore.svm import SVC, NuSVC
 
@@ -55,16 +55,7 @@ def kkt_violation(margin, alpha, cost, tol):
 # ---- against LIBSVM
 
 
-# All pairs of tol, weights and layouts.
-@pytest.mark.parametrize(
-    ("tol", "rtol", "weighted", "layout"),
-    [
-        (1e-3, 1e-5, False, np.asarray),
-        (1e-3, 1e-5, True, sparse.csr_array),
-        (1e-6, 1e-7, True, np.asarray),
-        (1e-6, 1e-7, False, sparse.csr_array),
-    ],
-)
+@pairs_of_forms
 def test_svc_reaches_libsvms_dual_objective(tol, rtol, weighted, layout):
     X, y = cancer()
     w = weights(len(y)) if weighted else None

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn import svm as peer
 from sklearn.datasets import load_diabetes
 
+from dual_problems import pairs_of_forms
 from mlcore.checks.errors import ConvergenceWarning
 from mlcore.svm import SVR, NuSVR
 
@@ -35,16 +35,7 @@ def weights(n):
     return np.random.default_rng(0).integers(0, 4, n).astype(float)
 
 
-# All pairs of tol, weights and layouts.
-@pytest.mark.parametrize(
-    ("tol", "rtol", "weighted", "layout"),
-    [
-        (1e-3, 1e-5, False, np.asarray),
-        (1e-3, 1e-5, True, sparse.csr_array),
-        (1e-6, 1e-7, True, np.asarray),
-        (1e-6, 1e-7, False, sparse.csr_array),
-    ],
-)
+@pairs_of_forms
 def test_svr_reaches_libsvms_dual_objective(tol, rtol, weighted, layout):
     X, y = diabetes()
     w = weights(len(y)) if weighted else None
