@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 
 from mlcore.checks import declared_classes
+from mlcore.checks.errors import peer_class
 from mlcore.numerics.scatter import BeyondUnits
 
 __all__ = ["RowSums", "merged"]
@@ -250,6 +251,15 @@ class OnePass(RowSums):
         """
         self._check_fitted()
         return not hasattr(self, self._result)
+
+    def _check_ready(self) -> None:
+        """Raise NotFittedError before the first fit, and between `begin` and `update`."""
+        self._check_fitted()
+        if not hasattr(self, self._result):
+            raise peer_class("NotFittedError")(
+                f"This {type(self).__name__} instance is not fitted yet: it has begun, but call "
+                "'update', or 'partial_fit' with enough rows, before using it."
+            )
 
     # ---- what `partial_fit` asks of a model
 

@@ -7,7 +7,6 @@ import numpy as np
 from scipy import linalg
 
 from mlcore.checks import as_labels, as_weights
-from mlcore.checks.errors import peer_class
 from mlcore.checks.probabilities import as_priors
 from mlcore.discriminant.class_scatters import (
     ClassRows,
@@ -293,12 +292,3 @@ class NormalClasses(OnePass, Classifier, Model):
         power = larger_powers(self._units_, checked, self.origin_.astype(np.float64))
         step, self._units_ = power - self._units_, power
         return None if sums is None else sums.in_larger_units(step)
-
-    def _check_ready(self):
-        """Refuse a model that cannot predict yet."""
-        self._check_fitted()
-        if not hasattr(self, "means_"):
-            raise peer_class("NotFittedError")(
-                f"This {type(self).__name__} instance is not fitted yet: it has begun, but call "
-                "'update', or 'partial_fit' with enough rows of each class, before using it."
-            )

@@ -160,29 +160,6 @@ class Regressor:
         return X, Y, weight, several
 
 
-class OutlierDetector:
-    """Mixin of models that tell outliers, -1, from inliers, +1."""
-
-    _kind = "outlier_detector"
-
-    def fit_predict(self, X: Any, y: Any = None, **fit_params: Any) -> np.ndarray:
-        """Fit to `X`, then return +1 or -1 for each of its rows; `y` is ignored.
-
-        Parameters
-        ----------
-        X : array-like or sparse of shape (n_samples, n_features)
-        y : ignored
-        **fit_params : dict
-            Passed on to `fit`.
-
-        Returns
-        -------
-        labels : (n_samples,)
-            -1 for outliers.
-        """
-        return self.fit(X, **fit_params).predict(X)
-
-
 class Clusterer:
     """Mixin of clusterers."""
 

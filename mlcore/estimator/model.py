@@ -25,7 +25,7 @@ from mlcore.checks.errors import (
     peer_class,
     warn,
 )
-from mlcore.estimator.mixins import Classifier, Clusterer, OutlierDetector, Regressor, Transformer
+from mlcore.estimator.mixins import Classifier, Clusterer, Regressor, Transformer
 
 __all__ = [
     "Classifier",
@@ -34,7 +34,6 @@ __all__ = [
     "DataConversionWarning",
     "Model",
     "NotFittedError",
-    "OutlierDetector",
     "Regressor",
     "Transformer",
     "warn",

@@ -7,7 +7,6 @@ import numpy as np
 from scipy import sparse as sp
 
 from mlcore.checks import as_bool, as_choice, as_labels, as_weights, declared_classes
-from mlcore.checks.errors import peer_class
 from mlcore.checks.missing import Missing, with_missing
 from mlcore.checks.probabilities import as_priors
 from mlcore.checks.sparse import is_plain_csr
@@ -368,7 +367,7 @@ class NaiveBayes(OnePass, Classifier, Model):
         """
         if not sp.issparse(X):
             return None
-        self._require_solved()
+        self._check_ready()
         scores = self._entry_scores()
         if scores is None:
             return None
@@ -380,16 +379,8 @@ class NaiveBayes(OnePass, Classifier, Model):
         return sparse_scores(self._check_X(X, reset=False), scores, softmax=softmax)
 
     def _likelihood_of(self, X):
-        self._require_solved()
+        self._check_ready()
         return self._log_likelihood(self._check_X(X, reset=False))
-
-    def _require_solved(self):
-        self._check_fitted()
-        if not hasattr(self, "classes_"):
-            raise peer_class("NotFittedError")(
-                f"This {type(self).__name__} instance is not fitted yet: it has begun, but call "
-                "'update' or 'partial_fit' before using it."
-            )
 
     def _as_samples(self, X, **how):
         missing = getattr(self, "missing", None)

@@ -6,7 +6,6 @@ from typing import Any, Self
 import numpy as np
 
 from mlcore.checks import as_real
-from mlcore.estimator.model import OutlierDetector
 from mlcore.kernels.vector_kernels import GammaRule, KernelName
 from mlcore.svm.formulations import OneClass
 from mlcore.svm.machine import (
@@ -21,7 +20,7 @@ from mlcore.svm.smo.optimality import Optimality
 _BORDER = 1e-10
 
 
-class OneClassSVM(OutlierDetector, KernelMachine):
+class OneClassSVM(KernelMachine):
     r"""Find the hyperplane that separates most samples from the origin of feature space.
 
     .. math:: \min_{w, \rho} \tfrac12 |w|^2 - \nu \rho \sum_i w_i
@@ -93,6 +92,7 @@ class OneClassSVM(OutlierDetector, KernelMachine):
     n_iter_: int
     _stored = ONE_PROBLEM | {"offset_": "float", "margin_": "float"}
 
+    _kind = "outlier_detector"
     _instead = {"random_state": "drop it: nothing is drawn at random"}
 
     def __init__(
@@ -194,6 +194,23 @@ class OneClassSVM(OutlierDetector, KernelMachine):
             1 or -1.
         """
         return np.where(self.decision_function(X) >= 0, 1, -1)
+
+    def fit_predict(self, X: Any, y: Any = None, **fit_params: Any) -> np.ndarray:
+        """Fit to `X`, then return +1 or -1 for each of its rows; `y` is ignored.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        y : ignored
+        **fit_params : dict
+            Passed on to `fit`.
+
+        Returns
+        -------
+        labels : (n_samples,)
+            -1 for outliers.
+        """
+        return self.fit(X, **fit_params).predict(X)
 
     def verify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Optimality:
         """Recompute the optimality of the fit from the kernel itself, in float64.

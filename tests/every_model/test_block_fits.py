@@ -16,7 +16,7 @@ from mlcore.decomposition import CCA, PCA
 from mlcore.discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from mlcore.kernel_ridge import NystroemRidge
 from mlcore.kernels import TfidfTransformer
-from mlcore.linear_model import LinearRegression, LogisticRegression
+from mlcore.linear_model import ElasticNet, Lasso, LinearRegression, LogisticRegression
 from mlcore.mixture import (
     PLSA,
     BernoulliMixture,
@@ -113,6 +113,8 @@ ONE_PASS = {
     "MixedNB": (MixedNB(columns=MIXED), IRIS, SPECIES),
     "LinearRegression": (LinearRegression(), IRIS[:, :3], IRIS[:, 3]),
     "ridge": (LinearRegression(alpha=[0.1, 1.0]), IRIS[:, :2], IRIS[:, 2:]),
+    "Lasso": (Lasso(alpha=0.1), IRIS[:, :3], IRIS[:, 3]),
+    "ElasticNet-multi-task": (ElasticNet(alpha=0.1, multi_task=True), IRIS[:, :2], IRIS[:, 2:]),
     "TfidfTransformer": (TfidfTransformer(), sp.csr_array(DIGITS), None),
     "NystroemRidge": (
         NystroemRidge(kernel="rbf", n_centers=30, alpha=0.1, random_state=0),

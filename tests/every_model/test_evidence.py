@@ -324,6 +324,36 @@ def of_elastic_net(r, n=N, width=D, layout=np.asarray, dtype=np.float64):
     return law
 
 
+def of_elastic_net_in_blocks(dtype):
+    """The law of ElasticNet and its path by sums over blocks, the first of one far row."""
+
+    def law(d):
+        with np.errstate(over="ignore"):
+            X = d.samples()
+            X[0] -= d.scale * d.shift
+            X = X.astype(dtype)
+        y, s, alpha, r = d.targets(), d.weights(), 1 / d.penalty, 0.7
+        if not np.isfinite(X).all():
+            raise Refused("error: infinite in this type")
+        model, parts = ElasticNet(alpha, l1_ratio=r), (slice(0, 1), slice(1, 9), slice(9, None))
+
+        def by_blocks():
+            model.begin(X[:1], y[:1], s[:1])
+            sums = [model.partial_statistics(X[rows], y[rows], s[rows]) for rows in parts]
+            return model.update(model.merge(model.merge(sums[0], sums[1]), sums[2]))
+
+        without_warning(by_blocks)
+        objective = exact.elastic_net(X, y, model.coef_, model.intercept_, alpha, r, s)
+        yield from gap_claims(model, objective, least_elastic_net(X, y, alpha, r, s, model))
+        path = silently(lambda: model.path(alphas=[0.3 * alpha]))
+        if path is not None:
+            value = exact.elastic_net(X, y, path.coef[0], path.intercept[0], 0.3 * alpha, r, s)
+            best = least_elastic_net(X, y, 0.3 * alpha, r, s, model)
+            yield Claim("duality_gap of a path", path.duality_gap[0], value - best)
+
+    return law
+
+
 def least_elastic_net(X, y, alpha, r, s, model):
     """The least objective of: the model, the mean, and faces of fits to samples near the origin."""
     Z, _, unit = near_origin(X.astype(float))
@@ -905,6 +935,8 @@ LAWS = {
     "ElasticNet, lasso": of_elastic_net(1.0),
     "ElasticNet": of_elastic_net(0.5),
     "ElasticNet, float32": of_elastic_net(0.9, dtype=np.float32),
+    "ElasticNet, in blocks": of_elastic_net_in_blocks(np.float64),
+    "ElasticNet, in blocks of float32": of_elastic_net_in_blocks(np.float32),
     "ElasticNet, wide lasso": of_elastic_net(1.0, 7, 12),
     "ElasticNet, wide": of_elastic_net(0.5, 7, 12),
     "ElasticNet, wide and sparse": of_elastic_net(0.8, 7, 12, sp.csr_array),

@@ -11,7 +11,7 @@ from mlcore import linear_model, svm
 from mlcore.blocks import fit_blocks, row_blocks
 from mlcore.datasets import load_iris
 from mlcore.linear_model import ElasticNet, LinearRegression, LogisticRegression
-from mlcore.linear_model.coordinate import elastic_net
+from mlcore.linear_model.coordinate import penalised
 from mlcore.linear_model.logistic import logistic_pass, logistic_path
 from mlcore.linear_model.logistic.logistic_pass import LogisticRows
 from mlcore.linear_model.logistic.objective import Objective
@@ -46,7 +46,7 @@ def data_of(model, engine):
 @pytest.mark.parametrize(
     ("model", "engine", "limits"),
     [
-        ("ElasticNet", "sums of products", (elastic_net._DENSE, elastic_net._SPARSE)),
+        ("ElasticNet", "sums of products", (penalised._DENSE, penalised._SPARSE)),
         ("LogisticRegression", "Newton's method", (logistic_pass.NEWTON,)),
         ("LogisticRegression", "in the span of the samples", (sample_span._LARGEST,)),
         ("LinearRegression", "conjugate gradients", (samples._DIRECT, samples._NARROW)),
@@ -137,7 +137,7 @@ def test_classes_of_the_guide_are_those_of_the_package():
 
 
 def test_models_without_blocks_say_so():
-    blocks = {"LinearRegression", "LogisticRegression"}
+    blocks = {"LinearRegression", "ElasticNet", "Lasso", "LogisticRegression"}
     assert blocks <= set(re.findall(r"`(\w+)`", TEXT.split("## Blocks of rows")[1].split("```")[0]))
     for name in re.findall(
         r"`([A-Z]\w+)", " ".join(row[1] + row[2] for row in table("Which class"))

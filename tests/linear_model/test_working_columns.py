@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from mlcore.checks.errors import ConvergenceWarning
 from mlcore.linear_model import ElasticNet, Lasso, LinearRegression
-from mlcore.linear_model.coordinate import elastic_net, working_columns
+from mlcore.linear_model.coordinate import penalised, working_columns
 from mlcore.linear_model.coordinate.columns import Columns
 from mlcore.linear_model.coordinate.penalties import Penalties, trace_of_fit
 from mlcore.linear_model.coordinate.working_columns import ColumnProblem
@@ -55,9 +55,9 @@ def test_both_ways_have_one_minimum(n, d, fit_intercept, layout, monkeypatch):
     alphas = [1.0, 0.3, 0.03, 0.003]
     for ratio in (1.0, 0.4):
         model = ElasticNet(0.03, l1_ratio=ratio, fit_intercept=fit_intercept, **EXACT)
-        monkeypatch.setattr(elastic_net, "suits_products", lambda X: True)
+        monkeypatch.setattr(penalised, "suits_products", lambda X: True)
         products = model.path(layout(A), y, weight, alphas=alphas)
-        monkeypatch.setattr(elastic_net, "suits_products", lambda X: False)
+        monkeypatch.setattr(penalised, "suits_products", lambda X: False)
         columns = model.path(layout(A), y, weight, alphas=alphas)
         assert_allclose(
             columns.objective, products.objective, rtol=1e-12, atol=1e-13 * np.average(y**2)

@@ -13,7 +13,6 @@ from mlcore.checks import (
     as_weights,
     scaled_weights,
 )
-from mlcore.checks.errors import peer_class
 from mlcore.decomposition.cca.canonical_pairs import (
     ScaledCovariances,
     canonical_pairs,
@@ -598,14 +597,6 @@ class CCA(OnePass, Transformer, Regressor, Model):
             )
         ranks = self.x_rank_, self.y_rank_
         return dimension_test(self.all_correlations_, self.total_weight_, *ranks)
-
-    def _check_ready(self):
-        self._check_fitted()
-        if not hasattr(self, "x_rotations_"):
-            raise peer_class("NotFittedError")(
-                f"This {type(self).__name__} instance is not fitted yet: it has begun, but call "
-                "'update', or 'partial_fit' with rows that vary, before using this estimator."
-            )
 
     def _n_out(self):
         self._check_ready()

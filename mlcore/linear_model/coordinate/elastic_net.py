@@ -1,61 +1,28 @@
 """Least squares with the penalty of the elastic net, and the lasso."""
 
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
-from scipy import sparse as sp
 
-from mlcore.checks import as_bool, as_integer, as_real, scaled_weights
-from mlcore.checks.penalties import as_penalties
-from mlcore.checks.stored import stored
-from mlcore.estimator import progress
-from mlcore.estimator.mixins import Regressor
-from mlcore.estimator.model import Model, warn
+from mlcore.checks import as_bool, as_real
 from mlcore.estimator.progress import Progress
 from mlcore.linear_model.coordinate import multi_task
-from mlcore.linear_model.coordinate.columns import Columns
-from mlcore.linear_model.coordinate.penalties import Penalties, Solution
-from mlcore.linear_model.coordinate.penalty_path import PenaltyPath
-from mlcore.linear_model.coordinate.products import Products
-from mlcore.linear_model.coordinate.working_columns import ColumnProblem
-from mlcore.linear_model.regression.fitted import (
-    fit_in_span,
-    in_units_of_the_data,
-    predictions,
-    solved,
+from mlcore.linear_model.coordinate.penalised import (
+    PenalisedRegression,
+    Settings,
+    of_means,
+    penalties_of,
+    require_products,
+    without_lasso,
 )
-from mlcore.linear_model.regression.least_squares import EPS
+from mlcore.linear_model.coordinate.penalty_path import PenaltyPath
+from mlcore.linear_model.coordinate.products import Products, ProductSums
 from mlcore.linear_model.regression.rows import DataUnits, Rows
-from mlcore.runtime.memory import require_memory
-from mlcore.runtime.threads import single_threaded_blas
-
-_ABOVE = 1 + 1e-12  # times the least penalty without coefficients, so that they are exactly 0
-_DENSE, _SPARSE = 4000, 1000  # features, up to which products of all pay
-_LEAST = {True: 1e-3, False: 1e-2}  # share of the largest penalty of a path, if n > d and else
+from mlcore.numerics.scatter import require_in_units
+from mlcore.row_sums import OnePass
 
 
-class Settings(NamedTuple):
-    """Checked parameters of an `ElasticNet`."""
-
-    alpha: float
-    l1_ratio: float
-    fit_intercept: bool
-    standardize: bool
-    tol: float
-    max_iter: int
-    multi_task: bool = False
-
-
-@stored(version=1)
-class AtCenter(NamedTuple):
-    """The point (d,) in `DataUnits` about which a fit counted, and the values there, (k,)."""
-
-    center: np.ndarray
-    values: np.ndarray
-    _stored = {"center": "float64 f", "values": "float64 q"}
-
-
-class ElasticNet(Regressor, Model):
+class ElasticNet(OnePass, PenalisedRegression):
     r"""Least squares with a penalty that makes coefficients 0.
 
     .. math:: \min_{w, b} P, \qquad P = \frac{1}{2 S} \sum_i s_i (y_i - w^T x_i - b)^2
@@ -128,7 +95,12 @@ class ElasticNet(Regressor, Model):
     -----
     More rows than features, of these up to 4000, or 1000 in sparse data: one reading sums the
     products of columns, O(n d²) time, or O(nnz d) for sparse data; a round costs O(d²) and for a
-    active features O(a³) time. Memory is data + O(d²). A second reading computes the gap.
+    active features O(a³) time. A second reading computes the gap. Memory is data + O(d²),
+    and the model keeps the sums, fewer numbers than the data, for `path` and `partial_fit`.
+
+    A model is a `RowSums`: its fit may be computed from blocks of rows, or by `partial_fit`, for
+    any number of rows in O(n d²) time and O(d²) memory. There is no second reading: the gap is that
+    of sums in float64, with an allowance for their rounding.
 
     Else: products of those f features alone that correlations show to matter, O(n f²) time, in one
     copy of the data by columns; correlations of all, O(n d) or O(nnz) time, give the gap, new
@@ -176,42 +148,11 @@ class ElasticNet(Regressor, Model):
     (array([1.6, 0. ]), 0.6, array([0]))
     """
 
-    set_callbacks = progress.set_callbacks
-    coef_: np.ndarray
-    intercept_: float | np.ndarray
-    objective_: float | np.ndarray
-    duality_gap_: float | np.ndarray
-    n_iter_: int | np.ndarray
-    converged_: bool
-    active_: np.ndarray
-    degrees_of_freedom_: float | np.ndarray
-    origin_: np.ndarray
-    _units_: DataUnits
-    _solution_: AtCenter
+    _sums_: tuple[int, float, float, np.ndarray, np.ndarray] | None  # a ProductSums
 
-    _tags: ClassVar[dict[str, Any]] = {"input_tags.sparse": True, "target_tags.multi_output": True}
-    _stored = {
-        "coef_": "float f | float q f",
-        "intercept_": "float | float64 q",
-        "objective_": "float | float64 q",
-        "duality_gap_": "float | float64 q",
-        "n_iter_": "count | int64 q",
-        "converged_": "bool",
-        "active_": "int64 a? <f",
-        "degrees_of_freedom_": "float | float64 q",
-        "origin_": "float f",
-        "_units_": DataUnits,
-        "_solution_": AtCenter,
-    }
-    _instead = {
-        "precompute": "drop it: products of columns are computed where they pay",
-        "copy_X": "drop it: X is never changed",
-        "warm_start": "drop it: a fit is as fast without; path has the models of many penalties",
-        "positive": "drop it: coefficients have any sign; scipy.optimize.nnls has those at least 0",
-        "selection": "drop it: coordinates take turns in their order",
-        "random_state": "drop it: nothing is drawn at random",
-        "normalize": "drop it: divide the features by their deviations before",
-    }
+    _result = "coef_"
+    _Statistics = ProductSums
+    _stored = {"_sums_": ("count", "float", "float", "float64 f+q", "float64 f+q f+q")}
 
     def __init__(
         self,
@@ -236,16 +177,6 @@ class ElasticNet(Regressor, Model):
         self.verbose = verbose
         self.callback = callback
 
-    @property
-    def dual_gap_(self) -> float | np.ndarray:
-        """The duality gap, by scikit-learn's name."""
-        return self.duality_gap_
-
-    @property
-    def sparse_coef_(self) -> Any:
-        """The coefficients as a CSR array of shape (n_targets, n_features)."""
-        return sp.csr_array(np.atleast_2d(self.coef_))
-
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Minimise P.
 
@@ -268,47 +199,34 @@ class ElasticNet(Regressor, Model):
         MemoryError
             If the products of columns do not fit.
         """
-        settings, owner = self._settings(), type(self).__name__
-        with Progress(self.verbose, self.callback, owner, self) as steps:
-            alpha = settings.alpha
-            rows, problem = self._problem(X, y, sample_weight, settings, alpha)
-            grouped = settings.multi_task and rows.Y.shape[1] > 1
-            data_units = rows.data_units
-            penalties = penalties_of(problem, data_units, settings).times(alpha)
-            readings = 0
-
-            def fitted(solution):
-                return self._attributes(rows, problem, penalties, solution, settings)
-
-            def report(solution):
-                nonlocal readings
-                readings += 1
-                factor = _of_means(problem, data_units, len(solution.gap))
-                objective, gap = (factor * v for v in (solution.objective, solution.gap))
-                steps.step(readings, objective.sum(), gap.sum(), lambda: fitted(solution))
-
-            if alpha * settings.l1_ratio == 0:
-                solution = _without_lasso(rows, alpha, settings)
-                report(solution)
-            elif grouped:
-                limits = settings.tol, settings.max_iter
-                solution = multi_task.solve(problem, penalties, *limits, report)
-            else:
-                solution = problem.solve(penalties, settings.tol, settings.max_iter, report)
-        attributes = fitted(solution)
+        settings = self._settings()
+        rows, sums, problem, power = self._problem(X, y, sample_weight, settings, settings.alpha)
+        if sums is not None:
+            sums = ProductSums.of(sums, problem.n, problem.eps)
+        with Progress(self.verbose, self.callback, type(self).__name__, self) as steps:
+            solution, attributes = self._solved(rows, sums, problem, settings, steps)
+        if sums is not None:
+            attributes["_sums_"] = tuple(sums.times_two_to(power))
         self._set_fitted(X, **attributes)
         self._warn_of_end(solution, settings)
         return self
 
     def path(
-        self, X: Any, y: Any, sample_weight: Any = None, *, alphas: Any = 100, eps: Any = None
+        self,
+        X: Any = None,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        alphas: Any = 100,
+        eps: Any = None,
     ) -> PenaltyPath:
         """Return the models of many penalties; the `alpha` of this model does not count.
 
         Parameters
         ----------
-        X : array-like or sparse of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        X : array-like or sparse of shape (n_samples, n_features), optional
+            By default the samples of the fit, `partial_fit` or `fit_blocks`, whose sums are kept.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets), optional
         sample_weight : array-like of shape (n_samples,), optional
             2 is a copy, 0 is absence.
         alphas : int or array-like of shape (m,), default=100
@@ -321,6 +239,11 @@ class ElasticNet(Regressor, Model):
         -------
         path : PenaltyPath
             One model for each penalty, in the order of `alphas`.
+
+        Raises
+        ------
+        ValueError
+            For parameters or data out of range, and without `X` where the fit has formed no sums.
 
         Warns
         -----
@@ -336,62 +259,119 @@ class ElasticNet(Regressor, Model):
         with an allowance for what rounding does to them, or of residuals where products of all are
         not needed.
         """
-        settings, owner = self._settings(), type(self).__name__
-        grid = np.ndim(alphas) == 0
-        if grid:
-            number = as_integer(alphas, "alphas", owner=owner, at_least=1)
-            if eps is not None:
-                eps = as_real(eps, "eps", owner=owner, above=0, below=1)
-            if settings.l1_ratio == 0:
-                raise ValueError(
-                    f"{owner}: alphas={number} is a number, but with l1_ratio=0 no penalty makes "
-                    "all coefficients 0: give the penalties."
-                )
-        else:
-            alphas = as_penalties(alphas, "alphas", owner)
-            if not alphas.all():
-                raise ValueError(f"{owner}: alphas must be above 0: LinearRegression has none.")
-        rows, problem = self._problem(X, y, sample_weight, settings, 1.0 if grid else alphas.max())
-        penalties = penalties_of(problem, rows.data_units, settings)
-        grouped = settings.multi_task and rows.Y.shape[1] > 1
-        if grid:
-            alphas = grid_of(rows, problem, penalties, number, eps, owner, grouped)
-        order = np.argsort(-alphas, kind="stable")
-        back = np.argsort(order, kind="stable")
-        if settings.l1_ratio == 0 or not alphas.any():
-            found = [_without_lasso(rows, alpha, settings) for alpha in alphas]
-            if not alphas.any():
-                found = [
-                    one._replace(coef=0 * one.coef, gap=np.zeros_like(one.gap)) for one in found
-                ]
-            coef = np.stack([one.coef for one in found])
-            values = [(one.objective, one.gap, one.n_iter) for one in found]
-            figures = np.array(values).swapaxes(1, 2)
-        else:
-            limits = alphas[order], settings.tol, settings.max_iter
-            if grouped:
-                coef, figures = multi_task.path(problem, penalties, *limits)
-            else:
-                coef, figures = problem.path(penalties, *limits)
-            coef, figures = coef[back], figures[back]
-        return self._as_path(rows, problem, alphas, coef, figures, settings)
+        settings = self._settings()
+        grid = self._checked_grid(alphas, eps, settings)
+        if X is not None:
+            largest = 1.0 if grid[0] is None else grid[0].max()
+            rows, sums, problem, _ = self._problem(X, y, sample_weight, settings, largest)
+            return self._path(rows, sums, problem, grid, settings)
+        self._check_ready()
+        if self._sums_ is None:
+            raise ValueError(
+                f"{type(self).__name__}: path needs X and y: the fit has formed no sums over its "
+                "rows, as their table is larger than the rows."
+            )
+        sums = self._sums_so_far()
+        return self._path(None, sums.of_rows, self._problem_of(sums, settings), grid, settings)
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Return ``w'x + b`` for each row: (n_samples,), or (n_samples, n_targets).
+    # ---- a fit by sums over rows
+
+    def begin(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Choose the origin and the units of the sums from first rows.
 
         Parameters
         ----------
         X : array-like or sparse of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        sample_weight : array-like of shape (n_samples,), optional
 
         Returns
         -------
-        y : (n_samples,) or (n_samples, n_targets)
-            In the precision of the fit.
+        self
+            This model.
+        """
+        settings = self._settings()
+        checked = self._check_X(X, reset=True)
+        checked, Y, _, several = self._weighted_targets(checked, y, sample_weight)
+        require_products(checked.shape[1])
+        data_units = DataUnits.of(
+            checked, Y, settings.fit_intercept, several, common=settings.multi_task
+        ).with_powers(checked, settings.alpha * (1 - settings.l1_ratio) * len(Y))
+        self._set_fitted(X, origin_=data_units.origin.astype(checked.dtype), _units_=data_units)
+        return self
+
+    def partial_statistics(self, X: Any, y: Any = None, sample_weight: Any = None) -> ProductSums:
+        """Return the sums over the rows, of products of features and targets side by side.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        statistics : ProductSums
+            Sums over these rows, in float64.
         """
         self._check_fitted()
+        owner = type(self).__name__
         checked = self._check_X(X, reset=False, like=self.origin_)
-        at = self._solution_
-        return predictions(checked, self.coef_, self.intercept_, self._units_, at.center, at.values)
+        checked, Y, weight, several = self._weighted_targets(checked, y, sample_weight)
+        self._units_.require_targets(Y, several, owner)
+        rows = Rows.of(checked.astype(np.float64, copy=False), Y, weight, self._units_)
+        return ProductSums.of(require_in_units(rows.sums(owner), owner), len(Y))
+
+    def merge(self, a: ProductSums, b: ProductSums) -> ProductSums:
+        """Return the statistics of the rows of both.
+
+        Parameters
+        ----------
+        a, b : ProductSums
+            Sums over different rows.
+
+        Returns
+        -------
+        statistics : ProductSums
+            Their sums.
+        """
+        return a.merged(b)
+
+    def update(self, statistics: ProductSums) -> Self:
+        """Fit the function to the statistics of all rows: the whole fit.
+
+        Parameters
+        ----------
+        statistics : ProductSums
+            Sums over all rows.
+
+        Returns
+        -------
+        self
+            This model.
+        """
+        settings, owner = self._settings(), type(self).__name__
+        self._check_fitted()
+        width = len(self._units_.power) + len(self._units_.target_power)
+        if not isinstance(statistics, ProductSums) or len(statistics.mean) != width:
+            raise ValueError(
+                f"{owner}: statistics must come from partial_statistics of a model that has begun "
+                "with as many features and targets."
+            )
+        problem = self._problem_of(statistics, settings)
+        with Progress(self.verbose, self.callback, owner, self) as steps:
+            solution, attributes = self._solved(None, statistics, problem, settings, steps)
+        self._update_state(attributes | {"_sums_": tuple(statistics)})
+        self._warn_of_end(solution, settings)
+        return self
+
+    def _in_larger_units(self, sums, X, y, sample_weight):
+        """Take larger units, as these rows need them, and return the sums in those."""
+        checked, Y, _, _ = self._weighted_targets(self._check_X(X, reset=False), y, sample_weight)
+        self._units_, more = self._units_.larger(checked, Y, common=self._settings().multi_task)
+        return None if sums is None else sums.in_larger_units(more)
+
+    # ---- the fit itself
 
     def _settings(self) -> Settings:
         owner = type(self).__name__
@@ -400,146 +380,38 @@ class ElasticNet(Regressor, Model):
         grouped = as_bool(self.multi_task, "multi_task", owner=owner)
         return self._settings_of(alpha, l1_ratio, grouped)
 
-    def _settings_of(self, alpha, l1_ratio, multi_task=False):
-        """Return the settings with these penalties, checked before."""
-        owner = type(self).__name__
-        standardize = as_bool(self.standardize, "standardize", owner=owner)
-        if standardize and l1_ratio == 0:
-            raise ValueError(
-                f"{owner}: standardize=True needs l1_ratio > 0: for ridge regression divide the "
-                "features by their deviations, and use LinearRegression."
-            )
-        return Settings(
-            alpha,
-            l1_ratio,
-            as_bool(self.fit_intercept, "fit_intercept", owner=owner),
-            standardize,
-            as_real(self.tol, "tol", owner=owner, above=0),
-            as_integer(self.max_iter, "max_iter", owner=owner, at_least=1),
-            multi_task,
-        )
-
-    def _warn_of_end(self, solution, settings):
-        """Warn of a fit whose gap is larger than asked for."""
-        if self.converged_:
-            return
-        why, advice = "where rounding lets it go no further", "center the features, or raise tol"
-        if (solution.n_iter >= settings.max_iter).any():
-            why, advice = f"after max_iter={settings.max_iter} rounds", "raise max_iter, or tol"
-        warn(
-            "ConvergenceWarning",
-            f"{type(self).__name__} ended {why}, with a duality gap of "
-            f"{np.max(self.duality_gap_):.3g}, above tol={settings.tol:g} of the objective of "
-            f"coefficients of 0: {advice}.",
-        )
-
-    def _problem(self, X, y, sample_weight, settings, largest):
-        """Return the rows of positive weight, and their problem: by products or by columns."""
-        owner = type(self).__name__
-        rows = self._rows(X, y, sample_weight, settings)
-        of_ridge = rows.total * largest * (1 - settings.l1_ratio)
-        if not suits_products(rows.X):
-            return problem_of_columns(rows, settings.fit_intercept, of_ridge, owner)
-        d = rows.X.shape[1]
-        require_memory(d, d, 32, what="products of columns", instead="use fewer features")
-        rows, sums = rows.sums_in_range(owner, settings.fit_intercept, of_ridge)
-        return rows, Products.of(sums, rows, settings.fit_intercept, rows.X.shape[0])
-
-    def _rows(self, X, y, sample_weight, settings):
-        """Return the rows of positive weight."""
-        # NaN shows in the sums, but of rows without weight.
-        checked = self._check_X(X, reset=True, check_finite=sample_weight is not None)
-        checked, Y, weight, several = self._weighted_targets(checked, y, sample_weight)
-        weight, _ = scaled_weights(weight)
-        data_units = DataUnits.of(
-            checked, Y, settings.fit_intercept, several, zeros=suits_products(checked),
-            common=settings.multi_task,
+    def _problem_of(self, sums, settings):
+        """Return the problem of sums over rows that are not there."""
+        return Products.of_sums(
+            sums.of_rows, sums.n_rows, sums.eps, self.origin_.dtype, self._units_,
+            settings.fit_intercept,
         )  # fmt: skip
-        return Rows.of(checked, Y, weight, data_units)
 
-    def _attributes(self, rows, problem, penalties, solution, settings):
-        """Return the fitted attributes, in the units of the data."""
-        data_units, dtype, owner = rows.data_units, rows.X.dtype, type(self).__name__
-        coef, intercept, mean = in_units_of_the_data(solution, data_units, dtype, owner)
-        if not settings.fit_intercept:
-            intercept = np.zeros(len(intercept))
-        count = len(solution.gap)
-        factor = _of_means(problem, data_units, count)
-        objective, gap = factor * solution.objective, factor * solution.gap
-        if settings.fit_intercept:
-            gap = gap + _of_each(_of_intercept(rows, problem, coef, mean) ** 2 / 2, count)
-        exact = settings.alpha * settings.l1_ratio == 0
-        allowed = settings.tol * factor * _of_each(problem.squares, count) / 2
-        # Of targets that do not vary, the mean's own rounding is above any share of nothing.
-        within = np.where(allowed > 0, gap, factor * solution.gap) <= allowed
-        if count == len(coef):
-            freedom = [problem.degrees_of_freedom(penalties.ridge, w) for w in solution.coef.T]
-        else:
-            freedom = [multi_task.degrees_of_freedom(problem, penalties, solution.coef)]
-        several, n_iter = data_units.several, solution.n_iter.astype(np.int64)
-        figures = {
-            "objective_": objective,
-            "duality_gap_": gap,
-            "degrees_of_freedom_": np.array(freedom),
-        }
-        if settings.multi_task or not several:
-            figures = {name: float(v[0]) for name, v in figures.items()}
-            n_iter = int(n_iter[0])
-        return figures | {
-            "intercept_": intercept if several else float(intercept[0]),
-            "coef_": coef if several else coef[0],
-            "n_iter_": n_iter,
-            "converged_": bool(exact or within.all()),
-            "active_": np.flatnonzero(coef.any(axis=0)).astype(np.int64),
-            "origin_": data_units.origin.astype(dtype),
-            "_units_": data_units,
-            "_solution_": AtCenter(problem.center, mean),
-        }
+    def _solved(self, rows, sums, problem, settings, steps):
+        """Return the solution and the fitted attributes, from rows and sums; one may be None."""
+        alpha, readings = settings.alpha, 0
+        penalties = penalties_of(problem, settings).times(alpha)
 
-    def _as_path(self, rows, problem, alphas, coef, figures, settings):
-        """Return the path in the units of the data; warn of penalties that `max_iter` ended."""
-        data_units, dtype, owner = rows.data_units, rows.X.dtype, type(self).__name__
-        m, d, k = coef.shape
-        of_all = Solution(
-            coef.transpose(1, 0, 2).reshape(d, m * k), problem.center,
-            np.tile(problem.offset, m), *np.zeros((3, 1)),
-        )  # fmt: skip
-        units = data_units._replace(
-            target_origin=np.tile(data_units.target_origin, m),
-            target_power=np.tile(data_units.target_power, m),
-        )
-        weights, intercept, mean = in_units_of_the_data(of_all, units, dtype, owner)
-        rounding, count = 0.0, figures.shape[1]
-        if settings.fit_intercept:
-            eps = problem.eps_of_means
-            rounding = _of_intercept(rows, problem, weights, mean, m, eps).reshape(m, k) ** 2 / 2
-            rounding = _of_each(rounding, count)
+        def fitted(solution):
+            return self._attributes(problem, penalties, solution, settings)
+
+        def report(solution):
+            nonlocal readings
+            readings += 1
+            factor = of_means(problem, len(solution.gap))
+            objective, gap = (factor * v for v in (solution.objective, solution.gap))
+            steps.step(readings, objective.sum(), gap.sum(), lambda: fitted(solution))
+
+        limits = penalties, settings.tol, settings.max_iter, report
+        if alpha * settings.l1_ratio == 0:
+            of_rows = None if sums is None else sums.of_rows
+            solution = without_lasso(rows, of_rows, problem, alpha, settings, type(self).__name__)
+            report(solution)
+        elif settings.multi_task and len(problem.squares) > 1:
+            solution = multi_task.solve(problem, *limits)
         else:
-            intercept = np.zeros(len(intercept))
-        factor = _of_means(problem, data_units, count)
-        objective, gap = factor * figures[:, :, 0], factor * figures[:, :, 1] + rounding
-        n_iter = figures[:, :, 2].astype(np.int64)
-        unfinished = (n_iter >= settings.max_iter) & (
-            figures[:, :, 1] > settings.tol * _of_each(problem.squares, count) / 2
-        )
-        if unfinished.any():
-            warn(
-                "ConvergenceWarning",
-                f"{owner}: max_iter={settings.max_iter} rounds ended the fit for "
-                f"{unfinished.sum()} penalties, with duality gaps up to "
-                f"{gap[unfinished].max():.3g}: raise max_iter, or tol={settings.tol:g}.",
-            )
-        weights = weights.reshape(m, k, d)
-        nonzero = np.count_nonzero(weights, axis=2)
-        if settings.multi_task:
-            nonzero = np.count_nonzero(weights.any(axis=1), axis=1, keepdims=True)
-        of_targets = [weights, intercept.reshape(m, k)]
-        evidence = [objective, gap, nonzero.astype(np.int64), n_iter]
-        if not data_units.several:
-            of_targets = [part[:, 0] for part in of_targets]
-        if settings.multi_task or not data_units.several:
-            evidence = [part[:, 0] for part in evidence]
-        return PenaltyPath(alphas, *of_targets, *evidence)
+            solution = problem.solve(*limits)
+        return solution, fitted(solution)
 
 
 class Lasso(ElasticNet):
@@ -595,102 +467,3 @@ class Lasso(ElasticNet):
         self.max_iter = max_iter
         self.verbose = verbose
         self.callback = callback
-
-
-def penalties_of(problem: Any, data_units: DataUnits, settings: Settings) -> Penalties:
-    """Return the penalties of a problem for alpha = 1."""
-    deviation = problem.deviation if settings.standardize else None
-    return Penalties.of(data_units, problem.total, settings.l1_ratio, deviation)
-
-
-def suits_products(X: Any) -> bool:
-    """Return True if the products of all features are worth their time."""
-    n, d = X.shape
-    return n > d and d <= (_SPARSE if sp.issparse(X) else _DENSE)
-
-
-def problem_of_columns(
-    rows: Rows, fit_intercept: bool, alpha: float, owner: str
-) -> tuple[Rows, ColumnProblem]:
-    """Return rows and their problem, in units of powers of two where squares need them."""
-    columns = Columns.of(rows, fit_intercept)
-    outside = columns.out_of_range(rows, owner)
-    if outside.any():
-        rows = rows._replace(data_units=rows.data_units.with_powers(rows.X, alpha, outside))
-        columns = Columns.of(rows, fit_intercept)
-    return rows, ColumnProblem.of(rows, columns, fit_intercept)
-
-
-def _without_lasso(rows, alpha, settings):
-    """Return the solution of ridge regression or, at alpha = 0, of least squares."""
-    power, alphas = rows.data_units.power, np.full(rows.Y.shape[1], rows.total * alpha)
-    n, d = rows.X.shape
-    if settings.l1_ratio > 0:
-        alphas[:] = 0
-    fit = fit_in_span(rows, alphas, settings.fit_intercept)
-    if fit is None:
-        sums = rows.sums("") if n > d else None
-        with single_threaded_blas():
-            fit = solved(rows, sums, power, alphas, settings.fit_intercept, rows.X.dtype)
-    objective, gap = fit.objective / 2, fit.gap / 2
-    if settings.multi_task:
-        objective, gap = _of_each(objective, 1), _of_each(gap, 1)
-    none = np.zeros(len(gap), np.int64)
-    return Solution(fit.coef, fit.center, fit.offset, objective, gap, none)
-
-
-def _of_means(problem, data_units, count):
-    """Return factors (count,) of sums over rows that make them means in the units of the data."""
-    return np.ldexp(1 / problem.total, 2 * data_units.target_power)[:count]
-
-
-def _of_each(values, count):
-    """Return values of targets (..., k), summed if one figure is that of all: (..., count)."""
-    return values if values.shape[-1] == count else values.sum(axis=-1, keepdims=True)
-
-
-def without_features(problem: Any) -> Solution:
-    """Return the solution whose coefficients are all 0, where that is the best."""
-    none, k = np.zeros_like(problem.C), len(problem.squares)
-    return Solution(
-        none, problem.center, problem.offset, problem.squares / 2, np.zeros(k), np.zeros(k, int)
-    )
-
-
-def grid_of(
-    rows: Rows,
-    problem: Any,
-    penalties: Penalties,
-    number: int,
-    eps: float | None,
-    owner: str,
-    grouped: bool = False,
-) -> np.ndarray:
-    """Return penalties in equal ratios, the first the least without coefficients."""
-    steep, lasso = np.abs(problem.C), penalties.lasso
-    if grouped:
-        steep, lasso = np.linalg.norm(problem.C, axis=1), lasso[:, 0]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = np.where(steep != 0, steep / lasso, 0.0)
-    largest = float(ratios.max(initial=0.0)) * _ABOVE
-    if largest == 0:
-        warn("UserWarning", f"{owner}: all alphas are 0, as all coefficients are for any of them.")
-        return np.zeros(1)
-    n, d = rows.X.shape
-    least = _LEAST[n > d] if eps is None else eps
-    return largest * least ** (np.arange(number) / max(number - 1, 1))
-
-
-def _of_intercept(rows, problem, coef, mean, copies=1, eps=EPS):
-    """Return bounds of the error of intercepts, (k,), by rounding, and of the means of features and
-    targets, summed with this eps.
-    """
-    data_units, total = rows.data_units, problem.total
-    far = np.abs(data_units.origin + np.ldexp(problem.center, data_units.power))
-    size = np.ldexp(np.sqrt(problem.squares / total), data_units.target_power)
-    error = 4 * EPS * (np.abs(mean) + np.abs(coef) @ far)
-    of_mean = 2 * eps * np.sqrt(max(problem.n, 4))
-    if eps > EPS:
-        spread = np.ldexp(problem.size / np.sqrt(total), data_units.power)
-        error += of_mean * (np.abs(coef) @ spread)
-    return error + np.tile(of_mean * size, copies)

@@ -11,14 +11,15 @@ from mlcore.checks.targets import as_targets
 from mlcore.estimator import tables
 from mlcore.estimator.folds import Fold, folds_of
 from mlcore.estimator.progress import Progress
-from mlcore.linear_model.coordinate.elastic_net import (
-    ElasticNet,
+from mlcore.linear_model.coordinate.penalised import (
+    PenalisedRegression,
     grid_of,
     penalties_of,
     problem_of_columns,
     suits_products,
     without_features,
 )
+from mlcore.linear_model.coordinate.penalty_path import PenaltyPath
 from mlcore.linear_model.coordinate.products import Products
 from mlcore.linear_model.regression.rows import Rows
 from mlcore.numerics.scatter import Scatter, merged_scatter
@@ -28,13 +29,12 @@ _DIGITS = 1e-6  # share of the targets' squares, from which sums show squares of
 
 
 class HeldOut(NamedTuple):
-    """The problem of the training samples of a fold, its rows, and the samples to predict.
+    """The problem of the training samples of a fold, and the samples to predict.
 
     `sums` are those of the latter, if they are known.
     """
 
     problem: Any
-    rows: Rows
     test: Rows
     sums: Scatter | None
 
@@ -54,7 +54,7 @@ class HeldOut(NamedTuple):
         return squares / self.test.total
 
 
-class ElasticNetCV(ElasticNet):
+class ElasticNetCV(PenalisedRegression):
     r"""An `ElasticNet` whose penalty has the least squared error on samples that are held out.
 
     Parameters
@@ -131,7 +131,7 @@ class ElasticNetCV(ElasticNet):
         "mse_path_": "float64 g p | float64 l g p",
         "duality_gaps_": "float64 g p | float64 l g p",
     }
-    _instead = ElasticNet._instead | {
+    _instead = PenalisedRegression._instead | {
         "n_alphas": "use alphas=, a number",
         "n_jobs": "drop it: folds share sums; threads are those of OMP_NUM_THREADS",
     }
@@ -187,7 +187,7 @@ class ElasticNetCV(ElasticNet):
         grid = self._checked_alphas()
         largest = 1.0 if isinstance(grid, int) else float(grid.max())
         settings = self._settings_of(largest, min(ratios))
-        rows = self._rows(X, y, sample_weight, settings)
+        rows, _ = self._rows(X, y, sample_weight, settings)
         n = len(np.asarray(y))
         present = np.arange(n)
         if sample_weight is not None:
@@ -199,10 +199,10 @@ class ElasticNetCV(ElasticNet):
             # All penalties of each l1_ratio and fold.
             for ratio in ratios:
                 at = settings._replace(l1_ratio=ratio)
-                penalties = penalties_of(whole, rows.data_units, at)
+                penalties = penalties_of(whole, at)
                 values = grid
                 if isinstance(grid, int):
-                    values = grid_of(rows, whole, penalties, grid, self.eps, owner)
+                    values = grid_of(whole, penalties, grid, self.eps, owner)
                 alphas.append(values)
                 of_folds = []
                 for part in parts:
@@ -219,12 +219,12 @@ class ElasticNetCV(ElasticNet):
             k, best = np.unravel_index(mean.argmin(), mean.shape)
             alpha, ratio = float(alphas[k][best]), float(ratios[k])
             at = settings._replace(alpha=alpha, l1_ratio=ratio)
-            penalties = penalties_of(whole, rows.data_units, at).times(alpha)
+            penalties = penalties_of(whole, at).times(alpha)
             if alpha > 0:
                 solution = whole.solve(penalties, at.tol, at.max_iter, lambda found: None)
             else:
                 solution = without_features(whole)
-            fitted = self._attributes(rows, whole, penalties, solution, at)
+            fitted = self._attributes(whole, penalties, solution, at)
         several = np.ndim(self.l1_ratio) > 0
         self._set_fitted(
             X,
@@ -238,6 +238,38 @@ class ElasticNetCV(ElasticNet):
         self._warn_of_end(solution, at)
         return self
 
+    def path(
+        self, X: Any, y: Any, sample_weight: Any = None, *, alphas: Any = 100, eps: Any = None
+    ) -> PenaltyPath:
+        """Return the models of many penalties, none of them chosen: as `ElasticNet.path`.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+            2 is a copy, 0 is absence.
+        alphas : int or array-like of shape (m,), default=100
+            Penalties, above 0, or their number.
+        eps : float in (0, 1), optional
+            The least of so many penalties over the largest.
+
+        Returns
+        -------
+        path : PenaltyPath
+            One model for each penalty, in the order of `alphas`.
+
+        Raises
+        ------
+        ValueError
+            For parameters or data out of range, and for several values of `l1_ratio`.
+        """
+        settings = self._settings()
+        grid = self._checked_grid(alphas, eps, settings)
+        largest = 1.0 if grid[0] is None else grid[0].max()
+        rows, sums, problem, _ = self._problem(X, y, sample_weight, settings, largest)
+        return self._path(rows, sums, problem, grid, settings)
+
     def _weighted_targets(self, X, y, sample_weight):
         """Return samples, one target (n, 1) and weights of positive weight."""
         y = as_targets(y, X.shape[0], owner=type(self).__name__)
@@ -245,16 +277,15 @@ class ElasticNetCV(ElasticNet):
 
     def _of_fold(self, part, alphas, settings):
         """Return mean squared errors and duality gaps (m,) of a fold."""
-        data_units = part.rows.data_units
-        penalties = penalties_of(part.problem, data_units, settings)
-        m, d = len(alphas), part.rows.X.shape[1]
+        penalties = penalties_of(part.problem, settings)
+        m, d = len(alphas), len(part.problem.C)
         if alphas.any():
             coef, figures = part.problem.path(penalties, alphas, settings.tol, settings.max_iter)
         else:  # as of all samples
             coef, figures = np.zeros((m, d, 1)), np.zeros((m, 1, 3))
-        path = self._as_path(part.rows, part.problem, alphas, coef, figures, settings)
+        path = self._as_path(part.problem, alphas, coef, figures, settings)
         squares = part.mean_squares(np.ascontiguousarray(coef[:, :, 0]))
-        return np.ldexp(squares, 2 * data_units.target_power[0]), path.duality_gap
+        return np.ldexp(squares, 2 * part.problem.data_units.target_power[0]), path.duality_gap
 
     def _settings(self):
         """Return the settings of `path`, whose penalties replace that of the settings."""
@@ -385,7 +416,7 @@ def _problems(
             train = _part(rows, fold.train)
             train, problem = problem_of_columns(train, intercept, of_ridge, owner)
             test = _part(rows, fold.test)._replace(data_units=train.data_units)
-            parts.append(HeldOut(problem, train, test, None))
+            parts.append(HeldOut(problem, test, None))
         return rows, whole, parts
     d = rows.X.shape[1]
     require_memory(
@@ -402,7 +433,7 @@ def _problems(
     for fold, train, test in zip(folds, of_train, of_test, strict=True):
         n = int(np.count_nonzero(fold.train))
         problem = Products.of(train, rows, intercept, n)
-        parts.append(HeldOut(problem, rows, _part(rows, fold.test), test))
+        parts.append(HeldOut(problem, _part(rows, fold.test), test))
     return rows, Products.of(sums, rows, intercept, rows.X.shape[0]), parts
 
 

@@ -280,8 +280,8 @@ def _solve_by_products(products, penalties, tol, max_iter, report):
     allowed, left, best = tol * products.squares.sum() / 2, max_iter, None
     C, squares = np.ascontiguousarray(products.C.T), float(products.squares.sum())
     targets, W = np.sqrt(products.squares), np.zeros_like(C)
-    noise = Noise(targets, products.size, products.noise(np.float64))
-    of_sums = noise._replace(shares=products.noise(products.rows.X.dtype))
+    noise = Noise(targets, products.size, products.noise(products.eps_of_evidence))
+    of_sums = noise._replace(shares=products.noise(products.eps))
     for _ in range(READINGS):
         before = W
         parts = Parts(products.G, C, squares, lasso, ridge)
@@ -311,9 +311,8 @@ def _solve_by_products(products, penalties, tol, max_iter, report):
 
 
 def _path_by_products(products, penalties, alphas, allowed, max_iter, coef, figures):
-    dtype = products.rows.X.dtype
-    of_coef = 0.0 if dtype == np.float64 else float(np.finfo(dtype).eps)
-    noise = Noise(np.sqrt(products.squares), products.size, products.noise(dtype, of_coef))
+    shares = products.noise(products.eps, products.eps_of_coef)
+    noise = Noise(np.sqrt(products.squares), products.size, shares)
     parts = Parts(
         products.G, np.ascontiguousarray(products.C.T), float(products.squares.sum()), *[None] * 2
     )

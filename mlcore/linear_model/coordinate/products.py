@@ -2,21 +2,59 @@
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from mlcore._ext.linear_model import coordinate as _ext
 from mlcore.linear_model.coordinate.penalties import Penalties, Solution, trace_of_fit
 from mlcore.linear_model.regression.least_squares import EPS
-from mlcore.linear_model.regression.rows import Rows
+from mlcore.linear_model.regression.rows import DataUnits, Rows
 from mlcore.numerics.eigen.lapack import stoppable
-from mlcore.numerics.scatter import Scatter
+from mlcore.numerics.scatter import Scatter, in_larger_units, merged_scatter
 from mlcore.runtime.threads import single_threaded_blas
 
 READINGS = 5  # of the rows, in which their residuals correct what products have lost
 INNER = 0.5  # of a tolerance, to which problems of products are solved
 _WORTH = 1e7  # operations from which a thread of its own is worth it
+
+
+class ProductSums(NamedTuple):
+    """Sums over rows of features and targets side by side: a `Scatter`, with the number of rows,
+    and the rounding of the numbers that were added, which bounds its errors.
+    """
+
+    n_rows: int
+    eps: float
+    weight: float
+    mean: np.ndarray
+    scatter: np.ndarray
+
+    @classmethod
+    def of(cls, sums: Scatter, n_rows: int, eps: float = EPS) -> "ProductSums":
+        """Return those of a scatter of so many rows."""
+        return cls(n_rows, eps, *sums)
+
+    @property
+    def of_rows(self) -> Scatter:
+        """The sums alone."""
+        return Scatter(self.weight, self.mean, self.scatter)
+
+    def times_two_to(self, power: int) -> "ProductSums":
+        """Return the sums of rows with weights 2^power times as large."""
+        if power == 0:
+            return self
+        weight, scatter = float(np.ldexp(self.weight, power)), np.ldexp(self.scatter, power)
+        return self._replace(weight=weight, scatter=scatter)
+
+    def merged(self, other: "ProductSums") -> "ProductSums":
+        """Return the sums over the rows of both."""
+        sums = merged_scatter(self.of_rows, other.of_rows)
+        return ProductSums.of(sums, self.n_rows + other.n_rows, max(self.eps, other.eps))
+
+    def in_larger_units(self, more: np.ndarray) -> "ProductSums":
+        """Return the same sums in units that are 2^more times as large."""
+        return ProductSums.of(in_larger_units(self.of_rows, more), self.n_rows, self.eps)
 
 
 class Products(NamedTuple):
@@ -25,8 +63,9 @@ class Products(NamedTuple):
 
     `size` (d,) are the lengths of features, `offset` (k,) the targets there, and `squares` (k,)
     those about it; `deviation` (d,) are of features about their mean, 0 if they are constant but
-    for rounding, as G and C are then. `total` is the weight of rows, and `n` their number. `rows`
-    may be more than those of the sums, for a path.
+    for rounding, as G and C are then. `total` is the weight of rows, `n` their number, and `eps`
+    the rounding of numbers in the sums; coefficients are stored in `dtype`. `rows` may be more than
+    those of the sums, for a path, or None: then sums are all that is known.
     """
 
     G: np.ndarray
@@ -38,13 +77,31 @@ class Products(NamedTuple):
     offset: np.ndarray
     total: float
     n: int
-    rows: Rows
+    eps: float
+    dtype: np.dtype
+    data_units: DataUnits
+    rows: Rows | None
     fit_intercept: bool
 
     @classmethod
     def of(cls, sums: Scatter, rows: Rows, fit_intercept: bool, n: int) -> "Products":
         """Return those of sums over features and targets of n rows, side by side."""
-        data_units = rows.data_units
+        dtype = rows.X.dtype
+        eps = float(np.finfo(dtype).eps)
+        return cls.of_sums(sums, n, eps, dtype, rows.data_units, fit_intercept, rows)
+
+    @classmethod
+    def of_sums(
+        cls,
+        sums: Scatter,
+        n: int,
+        eps: float,
+        dtype: np.dtype,
+        data_units: DataUnits,
+        fit_intercept: bool,
+        rows: Rows | None = None,
+    ) -> "Products":
+        """Return those of sums over features and targets of n rows, side by side."""
         d, (total, mean, gram) = len(data_units.power), sums
         center, offset = mean[:d], mean[d:].copy()
         deviation = np.sqrt(gram.diagonal()[:d] / total)
@@ -60,30 +117,34 @@ class Products(NamedTuple):
         if constant.any():
             G[constant], G[:, constant], C[constant] = 0, 0, 0
         return cls(
-            G, C, size, deviation, squares[d:].copy(), center, offset, total, n, rows,
-            fit_intercept,
+            G, C, size, deviation, squares[d:].copy(), center, offset, total, n, eps, dtype,
+            data_units, rows, fit_intercept,
         )  # fmt: skip
 
     @property
-    def eps_of_means(self) -> float:
-        """Rounding of the numbers whose means are `center` and `offset`."""
-        return float(np.finfo(self.rows.X.dtype).eps)
+    def eps_of_coef(self) -> float:
+        """Rounding of coefficients as they are stored, beyond that of float64."""
+        return 0.0 if self.dtype == np.float64 else float(np.finfo(self.dtype).eps)
 
-    def noise(self, dtype: Any, of_coef: float = 0.0) -> np.ndarray:
-        """Return the rounding errors of slopes, as `_ext` has them, of sums in this type."""
-        eps = float(np.finfo(dtype).eps)
+    @property
+    def eps_of_evidence(self) -> float:
+        """Rounding of numbers in the sums that `residuals` gives."""
+        return self.eps if self.rows is None else EPS
+
+    def noise(self, eps: float, of_coef: float = 0.0) -> np.ndarray:
+        """Return the rounding errors of slopes, as `_ext` has them, of sums with this rounding."""
         return np.array([2 * math.sqrt(max(self.n, len(self.G))) * eps, of_coef, of_coef + 2 * EPS])
 
     def solve(
         self, penalties: Penalties, tol: float, max_iter: int, report: Callable[[Solution], None]
     ) -> Solution:
-        """Return the best coefficients, with a gap of residuals of the rows at most `tol` of the
-        objective of 0, or as small as `max_iter` rounds and rounding leave it.
+        """Return the best coefficients, with a gap at most `tol` of the objective of 0, or as small
+        as `max_iter` rounds and rounding leave it: of residuals of the rows, if there are any.
 
         After each reading of the rows the products with their residuals replace those with targets,
         so that errors of G only slow the fit down.
         """
-        (d, k), dtype = self.C.shape, self.rows.X.dtype
+        d, k = self.C.shape
         lasso, ridge = penalties
         C, squares, W = self.C.copy(), self.squares.copy(), np.zeros((d, k))
         allowed, left, best = tol * self.squares / 2, np.full(k, max_iter), None
@@ -93,9 +154,7 @@ class Products(NamedTuple):
             W = W.copy()
             for t in todo:
                 target = C[:, t], squares[t], np.ascontiguousarray(lasso[:, t]), ridge
-                found = _descended(
-                    self, target, np.ones(1), INNER * allowed[t], left[t], dtype, W[:, t]
-                )
+                found = _descended(self, target, np.ones(1), INNER * allowed[t], left[t], W[:, t])
                 W[:, t] = found[0][0]
                 left[t] -= int(found[1][0, 2])
             # In the type of the data, with the evidence of all rows.
@@ -119,24 +178,29 @@ class Products(NamedTuple):
         """Return coefficients (m, d, k) for descending alphas, and figures (m, k, 3): objective,
         gap and number of rounds, the gap by products, with an allowance for their rounding.
         """
-        (d, k), m, dtype = self.C.shape, len(alphas), self.rows.X.dtype
+        (d, k), m = self.C.shape, len(alphas)
         coef, figures = np.empty((m, d, k)), np.empty((m, k, 3))
-        of_coef = 0.0 if dtype == np.float64 else float(np.finfo(dtype).eps)
         for t in range(k):
             allowed = tol * self.squares[t] / 2
             lasso = np.ascontiguousarray(penalties.lasso[:, t])
             target = self.C[:, t], self.squares[t], lasso, penalties.ridge
             coef[:, :, t], figures[:, t] = _descended(
-                self, target, alphas, allowed, max_iter, dtype, np.zeros(d), of_coef
+                self, target, alphas, allowed, max_iter, np.zeros(d), self.eps_of_coef
             )
         return coef, figures
 
     def residuals(self, W: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return coefficients W (d, k) as the type of the data stores them, and what residuals of
-        the rows are then: the values at the center (k,), products with features (d, k), and
-        squares (k,).
+        the rows, or of the sums, are then: the values at the center (k,), products with features
+        (d, k), and squares (k,).
         """
-        W = _as_stored(W, self.rows.data_units, self.rows.X.dtype)
+        W = _as_stored(W, self.data_units, self.dtype)
+        if self.rows is None:
+            slopes = self.C - self.G @ W
+            squares = self.squares - np.einsum("ij,ij->j", W, self.C + slopes)
+            terms = np.einsum("ij,ij->j", np.abs(W), np.abs(self.C) + np.abs(slopes))
+            squares = np.maximum(squares, 0) + 8 * self.eps * (self.squares + terms)
+            return W, self.offset, slopes, squares
         squares, sums_left, slopes = self.rows.residuals(W, self.center, self.offset)
         offset = self.offset
         if self.fit_intercept:
@@ -166,7 +230,7 @@ def _better(solution, best):
 def _evidence(products, penalties, W):
     """Return the solution W as it is stored, and its slopes (without ridge) and squares."""
     W[:], offset, slopes, squares = products.residuals(W)
-    noise, size, found = products.noise(np.float64), products.size, []
+    noise, size, found = products.noise(products.eps_of_evidence), products.size, []
     for t in range(W.shape[1]):
         w = np.ascontiguousarray(W[:, t])
         lasso = np.ascontiguousarray(penalties.lasso[:, t])
@@ -190,14 +254,14 @@ def _as_stored(W, data_units, dtype):
         return np.ldexp(np.ldexp(W, power).astype(dtype).astype(np.float64), -power)
 
 
-def _descended(products, target, alphas, allowed, max_rounds, dtype, start, of_coef=0.0):
+def _descended(products, target, alphas, allowed, max_rounds, start, of_coef=0.0):
     """Return the minimisers (m, d) for the alphas, and their figures (m, 3)."""
     c, squares, lasso, ridge = target
     d, m = len(c), len(alphas)
     W, figures = np.empty((m, d)), np.empty((m, 3))
     arguments = (
         products.G, np.ascontiguousarray(c), float(squares), lasso, ridge, alphas, products.size,
-        products.noise(dtype, of_coef), float(allowed), int(max_rounds), start.copy(),
+        products.noise(products.eps, of_coef), float(allowed), int(max_rounds), start.copy(),
         np.empty((7, d)), np.empty(d * d), np.empty((2, d), np.intp), W, figures,
     )  # fmt: skip
     with single_threaded_blas():

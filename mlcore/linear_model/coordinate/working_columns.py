@@ -10,7 +10,7 @@ from mlcore._ext.linear_model import working_columns as _ext
 from mlcore.linear_model.coordinate.columns import Columns
 from mlcore.linear_model.coordinate.penalties import Penalties, Solution, trace_of_fit
 from mlcore.linear_model.regression.least_squares import EPS
-from mlcore.linear_model.regression.rows import Rows
+from mlcore.linear_model.regression.rows import DataUnits, Rows
 from mlcore.numerics.eigen.lapack import stoppable
 from mlcore.runtime.memory import require_memory
 from mlcore.runtime.scratch import scratch_array
@@ -108,6 +108,8 @@ class ColumnProblem(NamedTuple):
     offset: np.ndarray
     shift: np.ndarray  # (d, k) powers of two of coefficients in the units of the data; or (0, k)
     n: int
+    dtype: np.dtype
+    data_units: DataUnits
 
     @classmethod
     def of(cls, rows: Rows, columns: Columns, fit_intercept: bool) -> "ColumnProblem":
@@ -123,7 +125,10 @@ class ColumnProblem(NamedTuple):
         if rows.X.dtype == np.float32:
             shift = data_units.target_power - data_units.power[:, None]
         squares = np.einsum("ij,ij->i", Y, Y)
-        return cls(columns, _Members(columns), Y, C, squares, offset, shift, len(columns.root))
+        return cls(
+            columns, _Members(columns), Y, C, squares, offset, shift, len(columns.root),
+            rows.X.dtype, data_units,
+        )  # fmt: skip
 
     @property
     def total(self) -> float:
@@ -146,9 +151,11 @@ class ColumnProblem(NamedTuple):
         return self.columns.center
 
     @property
-    def eps_of_means(self) -> float:
-        """Rounding of the numbers whose means are `center` and `offset`."""
+    def eps(self) -> float:
+        """Rounding of numbers in the sums: of float64, for data of any type."""
         return EPS
+
+    eps_of_evidence = eps
 
     def solve(
         self, penalties: Penalties, tol: float, max_iter: int, report: Callable[[Solution], None]

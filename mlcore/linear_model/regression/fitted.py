@@ -7,6 +7,7 @@ from scipy import sparse as sp
 
 from mlcore.checks.penalties import by_penalty
 from mlcore.checks.stored import stored
+from mlcore.estimator.model import warn
 from mlcore.linear_model.regression.least_squares import (
     EPS,
     NormalEquations,
@@ -109,6 +110,17 @@ def in_units_of_the_data(
             "X, or y."
         )
     return np.ascontiguousarray(coef.T), intercept, mean
+
+
+def warn_of_sums(fit: Fit, owner: str) -> None:
+    """Warn of a fit whose sums were not enough."""
+    if fit.from_sums:
+        warn(
+            "UserWarning",
+            f"{owner}: features depend on each other, or nearly "
+            f"(rcond {fit.rcond:.0e}), which sums of squares show to half the digits "
+            "only: fit to all rows at once.",
+        )
 
 
 def predictions(

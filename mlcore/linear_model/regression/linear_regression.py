@@ -9,10 +9,9 @@ from scipy import sparse as sp
 
 from mlcore.checks import as_bool, as_real, as_weights, scaled_weights
 from mlcore.checks.arrays import require_finite
-from mlcore.checks.errors import peer_class
 from mlcore.checks.penalties import as_penalties, as_target_penalties
 from mlcore.estimator.mixins import Regressor
-from mlcore.estimator.model import Model, warn
+from mlcore.estimator.model import Model
 from mlcore.linear_model.regression.diagnostics import LinearPath, leave_one_out, path
 from mlcore.linear_model.regression.fitted import (
     OLDER,
@@ -21,6 +20,7 @@ from mlcore.linear_model.regression.fitted import (
     in_units_of_the_data,
     predictions,
     solved,
+    warn_of_sums,
 )
 from mlcore.linear_model.regression.least_squares import EPS
 from mlcore.linear_model.regression.linear_inference import LinearInference, linear_inference
@@ -28,7 +28,6 @@ from mlcore.linear_model.regression.rows import DataUnits, Rows
 from mlcore.numerics.scatter import (
     Scatter,
     in_larger_units,
-    larger_powers,
     merged_scatter,
     require_in_units,
 )
@@ -243,14 +242,7 @@ class LinearRegression(OnePass, Regressor, Model):
         """Return the fit from the sums or the rows; warn if sums were not enough."""
         with single_threaded_blas():
             fit = solved(rows, sums, data_units.power, alphas, settings.fit_intercept, dtype)
-        owner = type(self).__name__
-        if fit.from_sums:
-            warn(
-                "UserWarning",
-                f"{owner}: features depend on each other, or nearly "
-                f"(rcond {fit.rcond:.0e}), which sums of squares show to half the digits "
-                "only: fit to all rows at once.",
-            )
+        warn_of_sums(fit, type(self).__name__)
         return fit
 
     def _attributes(self, fit, rows, data_units, alphas, settings, dtype, weight_power=0):
@@ -482,36 +474,16 @@ class LinearRegression(OnePass, Regressor, Model):
     def _in_larger_units(self, sums, X, y, sample_weight):
         """Take larger units, as these rows need them, and return the sums in those."""
         checked, Y, _, _ = self._checked_rows(X, y, sample_weight, False)
-        before = self._units_
-        data_units = self._units_ = before._replace(
-            power=larger_powers(before.power, checked, before.origin),
-            target_power=larger_powers(before.target_power, Y, before.target_origin),
-        )
-        if sums is None:
-            return None
-        powers = data_units.power - before.power, data_units.target_power - before.target_power
-        return in_larger_units(sums, np.concatenate(powers))
+        self._units_, more = self._units_.larger(checked, Y)
+        return None if sums is None else in_larger_units(sums, more)
 
     # ---- checks
 
     def _later_rows(self, X, y, sample_weight, check_finite=False):
         """Return the checked rows of a later call, whose targets are as many as those before."""
         checked, Y, weight, several = self._checked_rows(X, y, sample_weight, False, check_finite)
-        data_units = self._units_
-        if several != data_units.several or Y.shape[1] != len(data_units.target_power):
-            raise ValueError(
-                f"y has {Y.shape[1]} columns, but {type(self).__name__} was fitted to "
-                f"{len(data_units.target_power)}{' in columns' if data_units.several else ''}."
-            )
-        return Rows.of(checked, Y, weight, data_units)
-
-    def _check_ready(self):
-        self._check_fitted()
-        if not hasattr(self, "coef_"):
-            raise peer_class("NotFittedError")(
-                f"This {type(self).__name__} instance is not fitted yet: it has begun, but call "
-                "'update' before using this estimator."
-            )
+        self._units_.require_targets(Y, several, type(self).__name__)
+        return Rows.of(checked, Y, weight, self._units_)
 
     def _from_older_state(self, state):
         # 0.2 had the parameters of Widrow and Hoff's rule.

@@ -12,6 +12,7 @@ from mlcore.numerics.scatter import (
     BeyondUnits,
     Scatter,
     in_range,
+    larger_powers,
     origin_of,
     powers_of_two,
     row_blocks,
@@ -85,6 +86,25 @@ class DataUnits(NamedTuple):
         if columns is not None:
             power[~columns] = 0
         return self._replace(power=power)
+
+    def larger(self, X: Any, Y: np.ndarray, common: bool = False) -> tuple["DataUnits", np.ndarray]:
+        """Return the units that these rows need, and by which powers of two they are larger, (d +
+        k,); with `common` all targets keep the same.
+        """
+        power = larger_powers(self.power, X, self.origin)
+        target_power = larger_powers(self.target_power, Y, self.target_origin)
+        if common:
+            target_power[:] = target_power.max()
+        more = np.concatenate((power - self.power, target_power - self.target_power))
+        return self._replace(power=power, target_power=target_power), more
+
+    def require_targets(self, Y: np.ndarray, several: bool, owner: str) -> None:
+        """Raise ValueError for targets (n, k) that are not as many as these."""
+        if several != self.several or Y.shape[1] != len(self.target_power):
+            raise ValueError(
+                f"y has {Y.shape[1]} columns, but {owner} was fitted to "
+                f"{len(self.target_power)}{' in columns' if self.several else ''}."
+            )
 
     def point(self, center: np.ndarray) -> np.ndarray:
         """Return the point (d,) of the data that is `center` in these units."""
