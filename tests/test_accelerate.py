@@ -24,6 +24,7 @@ import sklearn.linear_model
 import sklearn.mixture
 import sklearn.naive_bayes
 import sklearn.svm
+from each import each
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_classification
@@ -185,7 +186,7 @@ def test_predictions_follow_parameters_that_change_after_the_fit():
 # ---- parameters
 
 
-@pytest.mark.parametrize(("original", "replacement"), PAIRS.items(), ids=IDS)
+@each(("original", "replacement"), PAIRS.items())
 def test_every_parameter_has_a_rule_and_every_default_is_scikit_learns(original, replacement):
     assert inspect.signature(replacement) == inspect.signature(original)
     assert replacement.rules.keys() == inspect.signature(original).parameters.keys()
@@ -195,7 +196,7 @@ def test_every_parameter_has_a_rule_and_every_default_is_scikit_learns(original,
     model._check_parameters_and_data(X)
 
 
-@pytest.mark.parametrize(
+@each(
     ("original", "replacement", "name"),
     [
         (original, replacement, name)
@@ -333,7 +334,7 @@ def test_scikit_learns_checks(name):
         logging.getLogger("mlcore.accelerate").setLevel(logging.NOTSET)
 
 
-@pytest.mark.parametrize(("original", "replacement"), PAIRS.items(), ids=IDS)
+@each(("original", "replacement"), PAIRS.items())
 def test_clones_pickles_and_copies(original, replacement):
     model = replacement().fit(np.abs(X), y)
     assert model.mlcore_model_ is not None

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import sklearn
+from each import each
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import decomposition as peer_decomposition
 from sklearn import discriminant_analysis as peer_discriminant
@@ -93,7 +94,7 @@ def test_every_public_name_stands_side_by_side():
     assert all(f"`{name}`" in SIDE_BY_SIDE for name in ("save", "load"))
 
 
-@pytest.mark.parametrize(
+@each(
     "family",
     [
         "svm",
@@ -355,7 +356,7 @@ THE_SAME = {
 }
 
 
-@pytest.mark.parametrize("name", THE_SAME)
+@each("name", THE_SAME)
 def test_what_is_the_same_is_equal(name):
     THE_SAME[name]()
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from each import each
 from numpy.testing import assert_array_equal
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -249,8 +250,8 @@ def test_rounds_are_measured_and_foreseen(tmp_path, monkeypatch):
     assert all(line in page for line in data.plan())  # which no machine changes
 
 
-@pytest.mark.parametrize("n_workers", [1, 2, 3, 7])
-@pytest.mark.parametrize("n_blocks", [1, 6, 7, 20])
+@each("n_workers", [1, 2, 3, 7])
+@each("n_blocks", [1, 6, 7, 20])
 def test_a_foreseen_round_is_that_of_workers_who_take_the_next_block(n_blocks, n_workers):
     data = example("data_of_any_size")
     free = [0.0] * n_workers

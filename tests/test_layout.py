@@ -11,6 +11,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from each import each
 
 import mlcore
 from mlcore.estimator.mixins import Classifier, Clusterer, Regressor, Transformer
@@ -110,7 +111,7 @@ def test_extensions_link_no_loops_that_they_do_not_call():
         assert {f"{loop.replace('/', '.')}_h" for loop in loops} <= called, name
 
 
-@pytest.mark.parametrize("word", EXTENSIONS)
+@each("word", EXTENSIONS)
 def test_every_extension_has_a_module_or_a_folder_of_its_word(word):
     """`_ext/<family>/<word>.pyx` serves `<family>/.../<word>`, and no other family."""
     folder, _, word = word.rpartition("/")

@@ -7,6 +7,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from each import each
 
 import mlcore
 from mlcore.estimator.model import Model
@@ -30,7 +31,7 @@ def rows_of_topics(family):
             yield from topic.items()
 
 
-@pytest.mark.parametrize("family", [*FAMILIES, "mlcore"])
+@each("family", [*FAMILIES, "mlcore"])
 def test_the_index_has_every_public_name_once(family):
     module = mlcore if family == "mlcore" else getattr(mlcore, family)
     public = [name for name in module.__all__ if callable(getattr(module, name))]
@@ -87,7 +88,7 @@ def tables(page):
 WHICH = [row for row in tables("which_model.md") if "model" in row]
 
 
-@pytest.mark.parametrize("row", WHICH, ids=[row["model"].strip("`") for row in WHICH])
+@each("row", WHICH)
 def test_the_map_of_models_says_of_each_what_is_true(row):
     kind = MODELS[row["model"].strip("`")]
     said = {head: cell == "yes" for head, cell in row.items() if cell in ("yes", "no")}

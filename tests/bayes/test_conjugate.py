@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from each import each
 from numpy.testing import assert_allclose
 from scipy import stats
 from scipy.integrate import quad
@@ -81,7 +82,7 @@ def test_updates_in_parts_are_one_update():
     assert NormalMean().update([]).log_evidence == 0
 
 
-@pytest.mark.parametrize(
+@each(
     ("make", "error"),
     [
         (lambda: BetaBernoulli(0), ValueError),

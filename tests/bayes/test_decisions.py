@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from each import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -63,7 +64,7 @@ def test_the_lowest_of_equal_actions():
     assert minimum_risk([0.5, 0.5], [[1, 0, 0], [0, 1, 1]]).actions == 0
 
 
-@pytest.mark.parametrize(
+@each(
     ("p", "loss", "message"),
     [
         ([0.5, 0.4], np.eye(2), "sums to 0.9"),

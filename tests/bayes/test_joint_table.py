@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from each import each
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -88,7 +89,7 @@ def test_exclusive_or_is_independent_in_pairs_alone():
     assert_allclose(table.total_correlation(), math.log(2), rtol=1e-14)
 
 
-@pytest.mark.parametrize(
+@each(
     ("call", "message"),
     [
         (lambda t: t.marginal(2), "axis from 0 to 1 or one of"),
@@ -104,7 +105,7 @@ def test_refused_axes(call, message):
         call(JointTable(HYPOTHESES, names=("h", "x")))
 
 
-@pytest.mark.parametrize(
+@each(
     ("table", "names", "message"),
     [
         ([[0, 0]], None, "only zeros"),

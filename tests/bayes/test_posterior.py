@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from each import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -63,7 +64,7 @@ def test_impossible_observations_are_named():
         ml_decision([[0.0, 0.0]])
 
 
-@pytest.mark.parametrize(
+@each(
     ("prior", "likelihood", "log", "message"),
     [
         ([0.5, 0.5], [1, 1, 1], False, "do not fit"),

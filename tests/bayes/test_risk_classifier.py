@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from each import each
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process import GaussianProcessClassifier
 from sklearn.linear_model import LogisticRegression
@@ -67,7 +68,7 @@ def test_sparse_rows_are_the_estimators_business():
     assert not get_tags(RiskClassifier(GaussianProcessClassifier())).input_tags.sparse
 
 
-@pytest.mark.parametrize(
+@each(
     ("parameters", "error", "message"),
     [
         ({"estimator": KMeans()}, TypeError, "predict_proba"),

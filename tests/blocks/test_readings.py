@@ -11,6 +11,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse as sp
@@ -144,9 +145,9 @@ CHANGED = {
 }
 
 
-@pytest.mark.parametrize("kind", CHANGED)
-@pytest.mark.parametrize("executor", [None, partial(ThreadPoolExecutor, 2)])
-@pytest.mark.parametrize("after", [1, 3])
+@each("kind", CHANGED)
+@each("executor", [None, partial(ThreadPoolExecutor, 2)])
+@each("after", [1, 3])
 def test_a_source_that_changes_is_named(kind, executor, after):
     blocks = [(X, y), Changing(CHANGED[kind], after), (X, y)]
     model = GaussianMixture(2, covariance_type="diag", random_state=0, tol=0, max_iter=9)
@@ -217,9 +218,9 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("place", [1, 3])
-@pytest.mark.parametrize("kind", FORMS)
-@pytest.mark.parametrize("make", [partial(KMeans, 3, random_state=0), GaussianNB])
+@each("place", [1, 3])
+@each("kind", FORMS)
+@each("make", [partial(KMeans, 3, random_state=0), GaussianNB])
 def test_a_block_of_another_form_is_named(make, kind, place):
     block, message = FORMS[kind]
     blocks = [FIRST] * 4
@@ -252,8 +253,8 @@ def test_labels_of_one_block_are_named():
             fit_blocks(LogisticRegression(), [(X, y), (X, labels), (X, y)])
 
 
-@pytest.mark.parametrize("make", [GaussianNB, LinearDiscriminantAnalysis, MultinomialNB])
-@pytest.mark.parametrize("convert", [str, lambda label: np.str_(label), lambda label: f"c{label}"])
+@each("make", [GaussianNB, LinearDiscriminantAnalysis, MultinomialNB])
+@each("convert", [str, lambda label: np.str_(label), lambda label: f"c{label}"])
 def test_labels_of_another_type_are_named(make, convert):
     labels = np.array([convert(label) for label in y], object)
     counts = np.abs(X)

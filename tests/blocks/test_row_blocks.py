@@ -14,6 +14,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import zarr
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
@@ -178,7 +179,7 @@ def test_dask_data_frames_and_delayed_rows():
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "error", "message"),
     [
         ((X[0],), ValueError, r"X has shape \(3,\), but must be of two dimensions"),
@@ -208,7 +209,7 @@ def test_wrong_sizes():
         row_blocks(da.from_array(X, chunks=10), y[:5])
 
 
-@pytest.mark.parametrize(
+@each(
     ("blocks", "error", "message"),
     [
         ([], ValueError, "no block"),

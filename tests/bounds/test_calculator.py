@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from each import each
 
 from mlcore import bounds
 from mlcore.bounds import certify, hoeffding_epsilon, sauer_bound, vc_deviation
@@ -137,7 +138,7 @@ def test_the_table_has_every_calculator():
     assert functions == set(CALLS) | OF_ONE_OBJECT
 
 
-@pytest.mark.parametrize("name", CALLS)
+@each("name", CALLS)
 def test_arrays_broadcast_and_every_entry_is_that_of_single_numbers(name):
     function, fixed, values = call_of(name)
     # An axis of its own for each of three arguments, the rest along with them.
@@ -160,7 +161,7 @@ def test_arrays_broadcast_and_every_entry_is_that_of_single_numbers(name):
             assert array.dtype == np.float64 or array.dtype.kind in "iO" and type(number) is int
 
 
-@pytest.mark.parametrize("name", CALLS)
+@each("name", CALLS)
 def test_one_number_in_any_wrapping_gives_a_plain_number(name):
     function, fixed, values = call_of(name)
     single = {word: entries[-1] for word, entries in values.items()}
@@ -173,7 +174,7 @@ def test_one_number_in_any_wrapping_gives_a_plain_number(name):
         assert type(plain) in (int, float)
 
 
-@pytest.mark.parametrize("name", CALLS)
+@each("name", CALLS)
 def test_a_bad_entry_is_refused_with_its_argument_and_place(name):
     function, fixed, values = call_of(name)
     for word, entries in values.items():
@@ -245,7 +246,7 @@ def with_delta():
             yield name, word
 
 
-@pytest.mark.parametrize(("name", "word"), sorted(with_delta()))
+@each(("name", "word"), sorted(with_delta()))
 def test_a_confidence_in_place_of_delta_is_told_once(name, word):
     function, fixed, values = call_of(name)
     single = {other: entries[0] for other, entries in values.items()}

@@ -6,6 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
+from each import each
 from numpy.testing import assert_allclose
 from scipy import sparse
 from scipy.stats import beta
@@ -464,7 +465,7 @@ def test_training_examples_are_refused_as_fresh_ones():
     assert certify(half, X[1::2], y[1::2], X_train=X[::2]).best.value < 1
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "match"),
     [
         ({"n_candidates": 2}, "n_candidates=2"),

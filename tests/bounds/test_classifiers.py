@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from each import each
 from scipy import sparse
 from sklearn import svm as peers
 from sklearn.calibration import CalibratedClassifierCV
@@ -46,7 +47,7 @@ X, Y = two_classes()
 FRESH, TRUTH = two_classes(80, seed=1)
 
 
-@pytest.mark.parametrize(
+@each(
     ("model", "what"),
     [
         (KMeans(2, random_state=0), "clusterer"),
@@ -78,7 +79,7 @@ def test_what_is_no_classifier_is_refused(model, what):
         compare_classifiers(TRUTH, model, FRESH, TRUTH)
 
 
-@pytest.mark.parametrize("wrong", [SVC, "predictions", None, 3, object(), np.float64(1)])
+@each("wrong", [SVC, "predictions", None, 3, object(), np.float64(1)])
 def test_what_cannot_predict_is_refused(wrong):
     with pytest.raises(ValueError, match="estimator=.*must be a fitted classifier"):
         certify(wrong, FRESH, TRUTH)
@@ -281,7 +282,7 @@ def test_candidates_of_searches_are_counted(i):
     assert certify(model, FRESH, TRUTH).n_candidates == 1  # they were chosen by other examples
 
 
-@pytest.mark.parametrize(
+@each(
     ("model", "n"),
     [
         (ElasticNetCV(l1_ratio=[0.2, 1.0], alphas=7, cv=2), 14),

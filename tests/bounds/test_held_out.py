@@ -7,6 +7,7 @@ import math
 import mpmath
 import numpy as np
 import pytest
+from each import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
@@ -142,8 +143,8 @@ def test_the_tail_at_the_bound_is_delta(km, delta):
         assert_allclose(found, 1, rtol=0, atol=change + slope / abs(math.log(delta)))
 
 
-@pytest.mark.parametrize("m", [1, 2, 7, 30, 101, 300])
-@pytest.mark.parametrize("delta", [0.5, 0.05, 1e-3])
+@each("m", [1, 2, 7, 30, 101, 300])
+@each("delta", [0.5, 0.05, 1e-3])
 def test_exact_coverage(m, delta):
     """The chance that the bound holds, by summing the binomial: at least 1 - delta for every p."""
     k = np.arange(m + 1)

@@ -4,6 +4,7 @@ import math
 
 import mpmath
 import pytest
+from each import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -35,8 +36,8 @@ def failure(T, delta, method, step=25):
     return after[0, 0]
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize(("T", "delta"), [(6, 0.05), (8, 0.3)])
+@each("method", METHODS)
+@each(("T", "delta"), [(6, 0.05), (8, 0.3)])
 def test_no_opponent_breaks_the_bound_more_often_than_delta(method, T, delta):
     assert failure(T, delta, method, step=10) <= delta
 

@@ -6,6 +6,7 @@ import math
 import mpmath
 import numpy as np
 import pytest
+from each import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
@@ -42,8 +43,8 @@ BOUNDS = {
 }
 
 
-@pytest.mark.parametrize("sigma_q", [5e-324, 1e-160, 0.9, 1.001, 1e160, 1e308])
-@pytest.mark.parametrize("sigma_p", [5e-324, 1e-160, 1.0, 1e160, 1e308])
+@each("sigma_q", [5e-324, 1e-160, 0.9, 1.001, 1e160, 1e308])
+@each("sigma_p", [5e-324, 1e-160, 1.0, 1e160, 1e308])
 def test_gaussians_of_any_width_have_a_divergence(sigma_q, sigma_p):
     """A number or infinity, never NaN: to 800 digits, as squares of 1e308 need."""
     for mu_q, mu_p in ((0.0, 0.0), (1e308, -1e308), (1.0, 1 + 1e-9), (1e160, 0.0)):
@@ -74,7 +75,7 @@ def test_the_constant_is_its_sum(m):
     assert maurer_xi(m) <= 2 * math.sqrt(m)
 
 
-@pytest.mark.parametrize("m", [999_999, 1_000_000, 10**9, 10**15, 10**30])
+@each("m", [999_999, 1_000_000, 10**9, 10**15, 10**30])
 def test_the_constant_of_large_samples(m):
     with mpmath.workdps(60):
         # xi = m! (e / m)^m P(Poisson(m) <= m), in which the power is Stirling's.

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from each import each
 
 from mlcore import bounds
 from mlcore.bounds import binomial_tail_inversion, hoeffding_epsilon, kl_inverse_upper
@@ -213,14 +214,14 @@ def test_every_function_is_in_the_table():
     assert functions - set(CALLS) == {"compare_classifiers", "empirical_rademacher"}
 
 
-@pytest.mark.parametrize("function", CALLS)
+@each("function", CALLS)
 def test_the_call_of_the_table_returns_plain_numbers(function):
     result = getattr(bounds, function)(**arguments_of(function))
     parts = result if isinstance(result, tuple) else (result,)
     assert not any(isinstance(part, np.generic) for part in parts)
 
 
-@pytest.mark.parametrize(("function", "name"), MISUSES)
+@each(("function", "name"), MISUSES)
 def test_bad_arguments_are_named_with_their_value_and_range(function, name):
     call, kind = getattr(bounds, function), CALLS[function][name][1]
     parameters = inspect.signature(call).parameters
@@ -236,7 +237,7 @@ def test_bad_arguments_are_named_with_their_value_and_range(function, name):
             call(**(arguments_of(function) | {name: value}))
 
 
-@pytest.mark.parametrize("function", [f for f, call in CALLS.items() if {"k", "m"} <= set(call)])
+@each("function", [f for f, call in CALLS.items() if {"k", "m"} <= set(call)])
 def test_no_more_errors_than_examples(function):
     call = arguments_of(function) | {"k": 10}
     with pytest.raises(ValueError, match=r"^k=10 must be an integer >= 0 and <= 9\.$"):
@@ -292,7 +293,7 @@ def test_numpy_numbers_and_whole_floats_are_taken():
         assert bounds.pac_bayes_kl_bound(np.float64(0.1), np.int64(10), m, 0.05) == plain
 
 
-@pytest.mark.parametrize(
+@each(
     ("call", "named"),
     [
         (lambda: bounds.perceptron_mistake_bound(1.0), "w_norm=None"),

@@ -5,6 +5,7 @@ import math
 
 import mpmath
 import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
@@ -35,7 +36,7 @@ def test_its_logarithm(m, d):
         assert exact <= log_sauer_bound(m, d) <= exact * (1 + mpmath.mpf("4e-14"))
 
 
-@pytest.mark.parametrize(
+@each(
     ("m", "share"),
     [
         *itertools.product([2001, 5000], [0.01, 0.3, 0.49, 0.5, 0.51, 0.7, 1.0]),
@@ -80,8 +81,8 @@ def test_it_grows_with_points_and_dimension(m, d, more):
 LARGE = [2001, 2**63, 10**200, 2**1022]
 
 
-@pytest.mark.parametrize("m", [2**1023, 10**400], ids=["2**1023", "10**400"])
-@pytest.mark.parametrize("d", LARGE, ids=["2001", "2**63", "1e200", "2**1022"])
+@each("m", [2**1023, 10**400])
+@each("d", LARGE)
 def test_more_points_than_a_float_counts(m, d):
     """Between the largest term and its product with a geometric series; 2^m beyond the middle."""
     with mpmath.workdps(900):

@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from each import each
 
 from mlcore.bounds import known_vc_dimension, sauer_bound, vc_dimension_upper_bound
 
@@ -108,7 +109,7 @@ def test_a_stump_is_a_tree_with_one_split():
         assert stumps <= vc_dimension_upper_bound("decision_tree", n_features=n, n_splits=1)
 
 
-@pytest.mark.parametrize(
+@each(
     ("function", "name", "params", "message"),
     [
         (known_vc_dimension, "halfspace", {}, "name='halfspace' must be one of 'thresholds'"),

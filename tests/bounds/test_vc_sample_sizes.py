@@ -5,6 +5,7 @@ import math
 import mpmath
 import numpy as np
 import pytest
+from each import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -113,7 +114,7 @@ def test_lower_bounds():
     assert found == math.ceil(max(5000 * math.log(25), 1000 / 0.032))
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "options", "message"),
     [
         ((3, 0.1, 0.25), {"method": "uml"}, "delta=0.25 must be a finite number > 0 and < 0.25"),

@@ -7,6 +7,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from each import each
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mlcore.blocks import fit_blocks
@@ -70,8 +71,8 @@ def test_all_kinds_of_missing_values_are_nan(name, frame):
         assert_allclose(getattr(in_blocks, attribute), getattr(expected, attribute), rtol=1e-12)
 
 
-@pytest.mark.parametrize("frame", FRAMES)
-@pytest.mark.parametrize("make", [GaussianNB, CategoricalNB, Discretizer, LinearRegression])
+@each("frame", FRAMES)
+@each("make", [GaussianNB, CategoricalNB, Discretizer, LinearRegression])
 def test_elsewhere_they_are_refused_and_named(make, frame):
     with pytest.raises(ValueError, match="NaN") as caught:
         make().fit(FRAMES[frame], y)
@@ -138,9 +139,9 @@ def test_a_column_that_holds_no_numbers_is_named(kind, tmp_path):
             fit_blocks(BernoulliMixture(1), tmp_path / "t.parquet")
 
 
-@pytest.mark.parametrize("convert", [pd.DataFrame, pl.DataFrame, pa.table])
-@pytest.mark.parametrize("value", [np.nan, np.inf])
-@pytest.mark.parametrize("missing", ["error", "ignore"])
+@each("convert", [pd.DataFrame, pl.DataFrame, pa.table])
+@each("value", [np.nan, np.inf])
+@each("missing", ["error", "ignore"])
 def test_values_are_named_by_their_column(convert, value, missing):
     rows = convert({"age": [1.0, np.nan if missing == "ignore" else 1.0], "pay": [2.0, value]})
     if missing == "ignore" and np.isnan(value):

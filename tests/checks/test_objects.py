@@ -3,13 +3,13 @@
 from fractions import Fraction
 
 import numpy as np
-import pytest
+from each import each
 from scipy import sparse as sp
 
 from mlcore.checks import as_objects
 
 
-@pytest.mark.parametrize(
+@each(
     "samples",
     [
         ["a", "bb"], ("a", "bb"), np.array(["a", "bb"]), np.array(["a", "bb"], dtype=object),
@@ -22,7 +22,7 @@ def test_objects_are_a_column_of_what_was_passed(samples):
     assert all(held == passed for held, passed in zip(column[:, 0], samples, strict=True))
 
 
-@pytest.mark.parametrize(
+@each(
     "X",
     [
         [[1.0], [2.0]], np.ones((2, 2)), [1, 2], [Fraction(1, 2), 3], ["a", None], [], None, "text",

@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from each import each
 from numpy.testing import assert_array_equal
 
 from mlcore.checks import (
@@ -17,18 +18,18 @@ from mlcore.checks import (
 )
 
 
-@pytest.mark.parametrize("value", [2, 2.0, np.float32(2), np.int8(2), Fraction(2)])
+@each("value", [2, 2.0, np.float32(2), np.int8(2), Fraction(2)])
 def test_real_numbers_of_every_type(value):
     assert as_real(value, "C", above=0) == 2 and type(as_real(value, "C")) is float
 
 
-@pytest.mark.parametrize("value", ["2", None, True, np.True_, 2j, [2.0], np.array(2.0), Decimal(2)])
+@each("value", ["2", None, True, np.True_, 2j, [2.0], np.array(2.0), Decimal(2)])
 def test_what_is_no_real_number_is_a_type_error(value):
     with pytest.raises(TypeError, match="SVC: C=.* must be a finite number > 0"):
         as_real(value, "C", owner="SVC", above=0)
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 0, -1, 1.5, 10**400])
+@each("value", [np.nan, np.inf, -np.inf, 0, -1, 1.5, 10**400])
 def test_numbers_out_of_range_are_a_value_error(value):
     with pytest.raises(ValueError, match="nu=.* must be a finite number > 0 and <= 1"):
         as_real(value, "nu", above=0, at_most=1)
@@ -49,7 +50,7 @@ def test_integers(value):
     assert type(as_integer(value, "degree")) is int and as_integer(value, "degree") == 3
 
 
-@pytest.mark.parametrize("value", [3.0, "3", None, True, np.nan, [3]])
+@each("value", [3.0, "3", None, True, np.nan, [3]])
 def test_what_is_no_integer_is_a_type_error(value):
     with pytest.raises(TypeError, match="degree=.* must be an integer >= 1 and <= 9"):
         as_integer(value, "degree", at_least=1, at_most=9)

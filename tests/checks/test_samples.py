@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -68,7 +69,7 @@ def test_what_is_in_order_is_not_copied(dtype):
     assert as_samples(X, like=np.empty(0, dtype)) is X
 
 
-@pytest.mark.parametrize(
+@each(
     ("found", "expected"),
     [
         *((kind, np.float64) for kind in "?bBhHiIlLqQedg"),
@@ -145,7 +146,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("case", REFUSED)
+@each("case", REFUSED)
 def test_what_is_no_matrix_of_finite_numbers_is_refused_by_name(case):
     X, error, message = REFUSED[case]
     with pytest.raises(error, match=re.compile(message, re.DOTALL)):
@@ -171,9 +172,9 @@ def test_one_bad_value_is_found_at_every_place_of_every_length(dtype):
             X[place] = 1
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("place", [(0, 0), (7, 2), (63, 4)])
+@each("dtype", [np.float32, np.float64])
+@each("bad", [np.nan, np.inf, -np.inf])
+@each("place", [(0, 0), (7, 2), (63, 4)])
 def test_nan_and_infinity_are_found_wherever_they_hide(dtype, bad, place):
     X = np.ones((64, 5), dtype)
     X[place] = bad

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from each import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -21,10 +22,8 @@ FORMATS = ("csr", "csc", "coo", "bsr", "dia", "dok", "lil")
 SPARSE = np.array([[0, 2.0, 0, 1], [0, 0, 0, 0], [3, 0, -4, 0]])
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int8, bool])
-@pytest.mark.parametrize(
-    "kind", [getattr(sp, f"{form}_{kind}") for form in FORMATS for kind in ("array", "matrix")]
-)
+@each("dtype", [np.float32, np.float64, np.int8, bool])
+@each("kind", [getattr(sp, f"{form}_{kind}") for form in FORMATS for kind in ("array", "matrix")])
 def test_sparse_formats_become_canonical_csr(kind, dtype):
     X = as_samples(kind(SPARSE.astype(dtype)), accept_sparse=True)
     assert isinstance(X, sp.csr_array)
@@ -43,7 +42,7 @@ def test_unsorted_and_duplicate_entries_are_put_in_order_elsewhere():
     assert_array_equal(X.indices, [2, 0, 2, 1])
 
 
-@pytest.mark.parametrize("index", [np.int16, np.int32, np.int64, np.uint64, ">i4"])
+@each("index", [np.int16, np.int32, np.int64, np.uint64, ">i4"])
 def test_index_types_and_layouts(index):
     indices = np.array([1, 9, 3, 9, 0, 9, 2, 9]).astype(index)[::2]
     data = np.array([2.0, 9, 1, 9, 3, 9, -4, 9]).astype(">f8")[::2]
@@ -100,7 +99,7 @@ CORRUPT = {
 }
 
 
-@pytest.mark.parametrize("case", CORRUPT)
+@each("case", CORRUPT)
 def test_corrupt_sparse_input_is_a_value_error(case):
     X, message = CORRUPT[case]
     with pytest.raises(ValueError, match=message):
@@ -137,7 +136,7 @@ CORRUPT_OTHERS = {
 }
 
 
-@pytest.mark.parametrize("case", CORRUPT_OTHERS)
+@each("case", CORRUPT_OTHERS)
 def test_corrupt_data_in_other_formats_is_a_value_error(case):
     with pytest.raises(ValueError, match="^(Input )?X.* (is corrupt|is out of range|contains NaN)"):
         as_samples(CORRUPT_OTHERS[case], accept_sparse=True)

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -22,7 +23,7 @@ from mlcore.checks import (
 from mlcore.checks.errors import DataConversionWarning
 
 
-@pytest.mark.parametrize(
+@each(
     ("y", "classes"),
     [
         ([3, 1, 3], [1, 3]),
@@ -75,7 +76,7 @@ LABELS_REFUSED = {
 }
 
 
-@pytest.mark.parametrize("case", LABELS_REFUSED)
+@each("case", LABELS_REFUSED)
 def test_labels_refused(case):
     y, error, message = LABELS_REFUSED[case]
     with pytest.raises(error, match=message):
@@ -102,14 +103,14 @@ TARGETS_REFUSED = {
 }
 
 
-@pytest.mark.parametrize("case", TARGETS_REFUSED)
+@each("case", TARGETS_REFUSED)
 def test_targets_refused(case):
     y, error, message = TARGETS_REFUSED[case]
     with pytest.raises(error, match=message):
         as_targets(y, 3, owner="SVR")
 
 
-@pytest.mark.parametrize("dtype", [int, bool, np.float16, np.float32, ">f8", object, np.longdouble])
+@each("dtype", [int, bool, np.float16, np.float32, ">f8", object, np.longdouble])
 def test_targets_become_float64(dtype):
     targets = as_targets(np.array([0, 1, 1]).astype(dtype), 3)
     assert targets.dtype == np.float64 and targets.dtype.isnative
@@ -143,7 +144,7 @@ WEIGHTS_REFUSED = {
 }
 
 
-@pytest.mark.parametrize("case", WEIGHTS_REFUSED)
+@each("case", WEIGHTS_REFUSED)
 def test_weights_refused(case):
     weights, error, message = WEIGHTS_REFUSED[case]
     with pytest.raises(error, match=message):
@@ -179,7 +180,7 @@ def test_class_weights_of_a_dict():
     assert_array_equal(as_class_weights(every, classes, codes, ones), [1, 2, 0])
 
 
-@pytest.mark.parametrize(
+@each(
     ("class_weight", "error", "message"),
     [
         ("equal", ValueError, "class_weight='equal' must be None, 'balanced' or a dict"),
@@ -195,7 +196,7 @@ def test_class_weights_refused(class_weight, error, message):
         as_class_weights(class_weight, np.array(["a", "b"]), np.array([0, 1]), np.ones(2))
 
 
-@pytest.mark.parametrize("peak", [1e-300, 2.0**-99, 0.7, 2.0**98, 2.0**99, 1e300])
+@each("peak", [1e-300, 2.0**-99, 0.7, 2.0**98, 2.0**99, 1e300])
 def test_extreme_weights_are_scaled_by_a_power_of_two(peak):
     weights = peak * np.array([0.25, 0.0, 1.0])
     scaled, power = scaled_weights(weights)
@@ -210,9 +211,9 @@ def test_no_weights_stay_none():
     assert scaled_weights(np.empty(0))[1] == 0
 
 
-@pytest.mark.parametrize("dtype", ["i1", "u1", ">i2", "i4", "u8", "i8"])
-@pytest.mark.parametrize("least", [-128, -3, 0, 5, 2**62 - 1, 2**63 - 2, -(2**63)])
-@pytest.mark.parametrize("step", [1, 7, 200])
+@each("dtype", ["i1", "u1", ">i2", "i4", "u8", "i8"])
+@each("least", [-128, -3, 0, 5, 2**62 - 1, 2**63 - 2, -(2**63)])
+@each("step", [1, 7, 200])
 def test_integers_are_coded_as_by_sorting(dtype, least, step):
     """By a table where their range is short, which steps of 200 do not let it be."""
     limits = np.iinfo(dtype)

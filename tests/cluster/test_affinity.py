@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from each import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -175,7 +176,7 @@ def test_threads_do_not_change_a_byte(d, options):
     assert abs(one - two).max() == 0
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "error", "message"),
     [
         ({"kind": "rbg"}, ValueError, "rbg"),
@@ -198,8 +199,8 @@ def test_what_affinity_refuses(options, error, message):
         affinity(samples(9), **options)
 
 
-@pytest.mark.parametrize("bad", [None, "X", [1.0, 2.0], [[np.nan]], [[1j]], np.empty((0, 2))])
-@pytest.mark.parametrize("kind", ["rbf", *NEIGHBORS])
+@each("bad", [None, "X", [1.0, 2.0], [[np.nan]], [[1j]], np.empty((0, 2))])
+@each("kind", ["rbf", *NEIGHBORS])
 def test_samples_that_affinity_refuses(bad, kind):
     with pytest.raises((TypeError, ValueError)):
         affinity(bad, kind=kind)
@@ -218,9 +219,9 @@ def smooth(n, seed=0):
     return gram_matrix(samples(n, 3, seed), gamma=0.2)
 
 
-@pytest.mark.parametrize("kind", [np.array, sp.csr_array])
-@pytest.mark.parametrize("n", [1, 2, 65, 260])
-@pytest.mark.parametrize(("dtype", "rtol"), [(np.float32, 1e-6), (np.float64, 1e-13)])
+@each("kind", [np.array, sp.csr_array])
+@each("n", [1, 2, 65, 260])
+@each(("dtype", "rtol"), [(np.float32, 1e-6), (np.float64, 1e-13)])
 def test_each_method_by_its_formula(kind, n, dtype, rtol):
     dense = smooth(n).astype(dtype)
     K = kind(dense)
@@ -286,14 +287,14 @@ def test_ratio_cut_is_nearest_in_l1_among_unit_row_sums():
     assert_allclose(np.abs(F - K).sum(), np.abs(K.sum(axis=1) - 1).sum(), rtol=1e-12)
 
 
-@pytest.mark.parametrize("method", ["ratio_cut", "normalized_cut", "doubly_stochastic"])
-@pytest.mark.parametrize("kind", [np.array, sp.csr_array])
+@each("method", ["ratio_cut", "normalized_cut", "doubly_stochastic"])
+@each("kind", [np.array, sp.csr_array])
 def test_negative_affinities_are_refused(method, kind):
     with pytest.raises(ValueError, match=r"Negative values.*K\[.*-0.5"):
         normalize_affinity(kind([[1.0, -0.5], [-0.5, 1.0]]), method=method)
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "error"),
     [
         ({"method": "ncut"}, ValueError),

@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from each import each
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
 from scipy.cluster.hierarchy import linkage as scipys
@@ -71,8 +72,8 @@ def test_components_are_joined_as_scikit_learn_does(seed, linkage):
     assert clusters_of(model.children_, 60) == clusters_of(peer.children_, 60)
 
 
-@pytest.mark.parametrize("linkage", LINKAGES)
-@pytest.mark.parametrize("metric", ["euclidean", "cityblock", "l1", "cosine", "precomputed"])
+@each("linkage", LINKAGES)
+@each("metric", ["euclidean", "cityblock", "l1", "cosine", "precomputed"])
 def test_the_complete_graph_leaves_scipys_merges(metric, linkage):
     X = samples(60)
     if metric != "euclidean" and linkage == "ward":
@@ -126,8 +127,8 @@ def test_each_merge_is_the_nearest_that_the_graph_allows(linkage):
 # ---- laws
 
 
-@pytest.mark.parametrize("linkage", LINKAGES)
-@pytest.mark.parametrize("n_clusters", [2, 7, 30])
+@each("linkage", LINKAGES)
+@each("n_clusters", [2, 7, 30])
 def test_clusters_are_connected(n_clusters, linkage):
     X, graph = samples(100), grid_to_graph(10, 10).tocsr()
     model = AgglomerativeClustering(n_clusters, connectivity=graph, linkage=linkage).fit(X)
@@ -163,8 +164,8 @@ def test_how_the_graph_is_given_changes_nothing(linkage):
         )
 
 
-@pytest.mark.parametrize("linkage", LINKAGES)
-@pytest.mark.parametrize("power", [-400, 400])
+@each("linkage", LINKAGES)
+@each("power", [-400, 400])
 def test_the_unit_changes_no_digit(linkage, power):
     X, graph = samples(50), grid_to_graph(5, 10)
     model, other = (
@@ -215,7 +216,7 @@ def test_thresholds_and_distances():
 # ---- bad input
 
 
-@pytest.mark.parametrize(
+@each(
     ("params", "error", "message"),
     [
         ({"connectivity": np.ones((4, 4))}, ValueError, "connectivity has shape (4, 4)"),
@@ -254,8 +255,8 @@ def test_a_graph_in_parts_is_told():
 
 
 @pytest.mark.filterwarnings("ignore:AgglomerativeClustering. connectivity has")
-@pytest.mark.parametrize("metric", ["euclidean", "cityblock", "precomputed"])
-@pytest.mark.parametrize("linkage", LINKAGES)
+@each("metric", ["euclidean", "cityblock", "precomputed"])
+@each("linkage", LINKAGES)
 def test_components_are_merged_last_where_they_are_no_more_than_clusters(linkage, metric):
     metric = "euclidean" if linkage == "ward" else metric
     rng = np.random.default_rng(0)

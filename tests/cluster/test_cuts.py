@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from each import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -40,8 +41,8 @@ def brute_force(K, labels):
 # ---- the values of a partition
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize(("n", "k"), [(2, 2), (5, 3), (8, 8), (17, 4), (40, 7)])
+@each("dtype", [np.float32, np.float64])
+@each(("n", "k"), [(2, 2), (5, 3), (8, 8), (17, 4), (40, 7)])
 def test_values_are_their_definitions(n, k, dtype):
     K = graph(n, 0.7, dtype=dtype)
     K[0, 1:] = K[1:, 0] = 0.5  # no cluster without an edge
@@ -106,7 +107,7 @@ def test_laws_of_the_values(n, seed, power):
 # ---- forms, threads, long runs
 
 
-@pytest.mark.parametrize("function", [*VALUES, min_cut])
+@each("function", [*VALUES, min_cut])
 def test_forms_of_input_give_the_same_and_are_left_untouched(function):
     K, labels = graph(30, 0.5), np.arange(30) % 3
     arguments = () if function is min_cut else (labels,)
@@ -181,7 +182,7 @@ def test_short_calls_and_small_tiles_change_nothing(monkeypatch):
 GOOD = graph(4) + 0.1
 
 
-@pytest.mark.parametrize(
+@each(
     ("K", "error", "message"),
     [
         (np.ones((2, 3)), ValueError, r"K has shape \(2, 3\).*square"),
@@ -212,8 +213,8 @@ def K_size(K):
     return shape[0] if shape else 2
 
 
-@pytest.mark.parametrize("value", VALUES)
-@pytest.mark.parametrize(
+@each("value", VALUES)
+@each(
     ("labels", "error", "message"),
     [
         ([0, 0, 0, 0], ValueError, r"labels has 1 class \(0\), but \w+ needs at least 2"),

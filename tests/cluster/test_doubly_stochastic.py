@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
+from each import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -198,7 +199,7 @@ def test_in_place(n):
     assert_allclose(doubly_stochastic(fixed).matrix, expected, rtol=0)
 
 
-@pytest.mark.parametrize(
+@each(
     "layout",
     [
         np.asfortranarray,
@@ -304,8 +305,8 @@ def spoilt(i, j, value, n=300):
     return K
 
 
-@pytest.mark.parametrize("kind", [np.array, sp.csr_array])
-@pytest.mark.parametrize(
+@each("kind", [np.array, sp.csr_array])
+@each(
     ("K", "message"),
     [
         (np.ones((2, 3)), r"K has shape \(2, 3\).*square"),
@@ -329,7 +330,7 @@ def test_what_is_refused(kind, K, message):
             doubly_stochastic(kind(K))
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "error"),
     [
         ({"tol": 0.0}, ValueError),
@@ -347,7 +348,7 @@ def test_parameters_that_are_refused(options, error):
         doubly_stochastic(np.eye(2), **options)
 
 
-@pytest.mark.parametrize("bad", [None, "K", np.array(["a"]), np.array([[1j]]), 3.0, [1.0, 2.0]])
+@each("bad", [None, "K", np.array(["a"]), np.array([[1j]]), 3.0, [1.0, 2.0]])
 def test_what_is_no_matrix(bad):
     with pytest.raises((TypeError, ValueError)):
         doubly_stochastic(bad)

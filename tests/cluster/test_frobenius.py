@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from each import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -63,8 +64,8 @@ def test_the_optimality_conditions_hold(kind):
         assert_array_equal(K, before)
 
 
-@pytest.mark.parametrize("kind", ["normal", "gaussian", "large"])
-@pytest.mark.parametrize("seed", range(3))
+@each("kind", ["normal", "gaussian", "large"])
+@each("seed", range(3))
 def test_as_least_squares_without_negative_values_find_it(kind, seed):
     """Sums of 1 with a weight that leaves them off by the multipliers over its square."""
     n, weight = 6, 1e4
@@ -135,7 +136,7 @@ def test_rounding_of_terms_that_cancel_is_no_asymmetry(dtype):
         frobenius_projection(K)
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "error", "message"),
     [
         ({"K": sp.eye_array(3, format="csr")}, TypeError, "[Ss]parse.*toarray"),

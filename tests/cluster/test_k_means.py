@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from each import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -276,9 +277,9 @@ def test_empty_clusters_begin_anew_as_scikit_learns_do():
     assert_allclose(model.cluster_centers_, peer.cluster_centers_, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.parametrize("init", ["k-means++", "random", "given"])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@each("sparse", [False, True])
+@each("init", ["k-means++", "random", "given"])
+@each("dtype", [np.float32, np.float64])
 def test_fewer_points_than_clusters_give_distinct_centres_and_one_warning(init, dtype, sparse):
     points = np.random.default_rng(0).normal(size=(5, 3)).astype(dtype)
     X = points.repeat(30, axis=0)

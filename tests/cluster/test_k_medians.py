@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from each import each
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -28,8 +29,8 @@ def objective(X, centers, weights=None):
     return near.sum() if weights is None else weights @ near
 
 
-@pytest.mark.parametrize("n", [1, 2, 7, 100])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@each("n", [1, 2, 7, 100])
+@each("dtype", [np.float32, np.float64])
 def test_one_centre_is_the_median(n, dtype):
     X = blobs(n, 5, dtype=dtype)
     model = KMedians(1).fit(X)
@@ -37,8 +38,8 @@ def test_one_centre_is_the_median(n, dtype):
     assert model.cluster_centers_.dtype == dtype
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("seed", range(10))
+@each("dtype", [np.float32, np.float64])
+@each("seed", range(10))
 def test_medians_of_given_clusters_are_those_of_numpy(seed, dtype):
     """Whole weights are copies, of which a median of an even number is the middle of two."""
     rng = np.random.default_rng(seed)

@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from each import each
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -174,8 +175,8 @@ def test_medoids_drawn_in_one_call_are_those_drawn_one_by_one(power):
         assert_array_equal(*found, err_msg=f"seed {seed}")
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize(("n", "d"), [(1, 1), (7, 3), (8, 2), (9, 40), (31, 4), (65, 5)])
+@each("dtype", [np.float32, np.float64])
+@each(("n", "d"), [(1, 1), (7, 3), (8, 2), (9, 40), (31, 4), (65, 5)])
 def test_distances_of_few_samples_are_those_of_scipy(n, d, dtype):
     X = blobs(n, d, dtype=dtype)
     for metric, power in itertools.product(("euclidean", "sqeuclidean"), (1, 2)):
@@ -206,7 +207,7 @@ def test_build_is_greedy():
     assert_allclose(model.objective_trace_[0], start, rtol=ROUNDING)
 
 
-@pytest.mark.parametrize("metric", [*NAMED, *ALIASES])
+@each("metric", [*NAMED, *ALIASES])
 def test_metrics_are_scipys(metric):
     X = np.abs(blobs(60, 5))
     if metric in ("dice", "jaccard", "rogerstanimoto", "russellrao", "sokalsneath", "yule"):
@@ -327,8 +328,8 @@ def test_duplicates_constants_and_as_many_medoids_as_samples():
 
 
 @pytest.mark.usefixtures("ways")
-@pytest.mark.parametrize("scale", [1e-200, 1e-20, 1e20, 1e150])
-@pytest.mark.parametrize("power", [1, 2])
+@each("scale", [1e-200, 1e-20, 1e20, 1e150])
+@each("power", [1, 2])
 def test_units_do_not_matter(scale, power):
     X = blobs(200, 3)
     expected = KMedoids(4, power=power, init=range(4)).fit(X)
@@ -370,8 +371,8 @@ def test_what_are_no_distances_is_refused(spoil, message):
         model.predict(-D)
 
 
-@pytest.mark.parametrize("n", [1, 7, 64, 65, 200])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@each("n", [1, 7, 64, 65, 200])
+@each("dtype", [np.float32, np.float64])
 def test_extremes_of_a_matrix(n, dtype):
     D = np.random.default_rng(n).normal(size=(n, n)).astype(dtype)
     found = extremes(D)
@@ -379,7 +380,7 @@ def test_extremes_of_a_matrix(n, dtype):
     assert _ext.TILE_SIDE == 64
 
 
-@pytest.mark.parametrize(
+@each(
     ("init", "message"),
     [([0, 0], "different"), ([0, 70], "from 0 to 69"), ([-1, 2], "from 0"), ([0.5, 1.0], "init"),
      ([1], "init"), ("buildd", "'build'")],

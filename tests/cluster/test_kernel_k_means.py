@@ -7,6 +7,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
+from each import each
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -75,9 +76,9 @@ PARAMETERS = {
 }
 
 
-@pytest.mark.parametrize("max_iter", [1, 2, 7])
-@pytest.mark.parametrize("kernel", PARAMETERS)
-@pytest.mark.parametrize("weighted", [False, True])
+@each("max_iter", [1, 2, 7])
+@each("kernel", PARAMETERS)
+@each("weighted", [False, True])
 def test_steps_are_those_of_the_definition(kernel, max_iter, weighted):
     n, k = 200, 4
     X = np.abs(blobs(n, 5))
@@ -94,8 +95,8 @@ def test_steps_are_those_of_the_definition(kernel, max_iter, weighted):
     assert model.labels_.dtype == np.int32
 
 
-@pytest.mark.parametrize(("n", "d", "k"), [(50, 1, 2), (400, 3, 5), (700, 20, 12)])
-@pytest.mark.parametrize("weighted", [False, True])
+@each(("n", "d", "k"), [(50, 1, 2), (400, 3, 5), (700, 20, 12)])
+@each("weighted", [False, True])
 def test_the_linear_kernel_is_k_means(n, d, k, weighted):
     X = blobs(n, d)
     start = some_labels(n, k)
@@ -387,8 +388,8 @@ def test_constant_data_are_one_cluster():
     assert set(model.labels_) == {0} and model.inertia_ == 0 and model.converged_
 
 
-@pytest.mark.parametrize("kernel", ["linear", "rbf", "polynomial"])
-@pytest.mark.parametrize("scale", [1e-150, 1e-20, 1e20, 1e60])
+@each("kernel", ["linear", "rbf", "polynomial"])
+@each("scale", [1e-150, 1e-20, 1e20, 1e60])
 def test_tiny_and_huge_units(kernel, scale):
     X = blobs(90, 3)
     params = {"kernel": kernel, "init": some_labels(90, 4), "tol": 0, "degree": 2}
@@ -440,7 +441,7 @@ def test_stopping_early_is_said():
     assert loose.converged_ and loose.n_iter_ < 5
 
 
-@pytest.mark.parametrize(
+@each(
     ("init", "error", "message"),
     [
         ([0, 1, 2], ValueError, r"init has shape \(3,\).*\(40,\)"),
@@ -481,8 +482,8 @@ def test_later_calls_follow_the_fit_and_the_parameters_now():
     assert_array_equal(model.predict(X), fresh.predict(X))
 
 
-@pytest.mark.parametrize("offset", [0.0, 1e4, 1e8, 1e10])
-@pytest.mark.parametrize("kernel", ["linear", "poly"])
+@each("offset", [0.0, 1e4, 1e8, 1e10])
+@each("kernel", ["linear", "poly"])
 def test_kernels_free_of_the_origin_cluster_at_any_offset(kernel, offset):
     r = np.random.default_rng(0)
     X = np.r_[r.normal(0, 1, (40, 2)), r.normal(8, 1, (40, 2))] + offset

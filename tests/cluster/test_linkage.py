@@ -5,6 +5,7 @@ import itertools
 
 import numpy as np
 import pytest
+from each import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -78,8 +79,8 @@ def test_larger_samples(method):
     assert_allclose(merge(X, method).linkage_matrix_, linkage(X, method), rtol=1e-11)
 
 
-@pytest.mark.parametrize("method", ["single", "complete", "average", "weighted", "ward"])
-@pytest.mark.parametrize("n_blobs", [0, 300])
+@each("method", ["single", "complete", "average", "weighted", "ward"])
+@each("n_blobs", [0, 300])
 def test_where_few_are_each_others_nearest(method, n_blobs):
     """A chain, of which no two clusters but its first are that, alone and beside other samples."""
     chain = 1.1 ** np.arange(150.0)[:, None] * [1.0, 0.5]
@@ -108,7 +109,7 @@ def test_trees_of_many_points_are_shortest():
     assert_allclose(merge(X, "single").distances_, linkage(X, "single")[:, 2], rtol=1e-12)
 
 
-@pytest.mark.parametrize("metric", NAMED)
+@each("metric", NAMED)
 def test_metrics_of_scipy(metric):
     rng = np.random.default_rng(0)
     binary = metric in (
@@ -370,7 +371,7 @@ def test_equal_points_in_numbers():
 STOPS = "Exactly one of n_clusters, distance_threshold and scaled_distance_threshold"
 
 
-@pytest.mark.parametrize(
+@each(
     ("params", "error", "message"),
     [
         ({"n_clusters": None}, ValueError, f"{STOPS}.*but none is"),
@@ -427,7 +428,7 @@ def test_a_matrix_too_large_is_refused_with_the_way_out(monkeypatch):
 
 
 @pytest.mark.filterwarnings("default::UserWarning")
-@pytest.mark.parametrize("method", LINKAGES)
+@each("method", LINKAGES)
 def test_scikit_learns_clustering_checks(method):
     estimator = AgglomerativeClustering(linkage=method)
     for check in _yield_clustering_checks(estimator):

@@ -6,6 +6,7 @@ import threading
 
 import numpy as np
 import pytest
+from each import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -37,7 +38,7 @@ def test_min_cut_is_the_best_of_all_partitions(form):
             assert_allclose(cut.bound, best, rtol=2 * n * n * EPS, atol=0)
 
 
-@pytest.mark.parametrize("seed", range(18))
+@each("seed", range(18))
 def test_cut_between_two_is_the_best_of_all_partitions_and_the_largest_flow(seed):
     n = 2 + seed % 8
     K = graph(n, [1.0, 0.6, 0.3][seed % 3], seed)
@@ -230,7 +231,7 @@ def test_what_cannot_fit_is_refused_before_it_is_allocated(monkeypatch):
 # ---- bad input
 
 
-@pytest.mark.parametrize(
+@each(
     ("source", "sink", "error", "message"),
     [
         (0, None, ValueError, "sink is missing"),

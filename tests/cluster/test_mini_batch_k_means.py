@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from each import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -125,7 +126,7 @@ def test_a_failed_batch_leaves_the_model_as_it_was():
     assert model.n_steps_ == 1
 
 
-@pytest.mark.parametrize("seed", range(6))
+@each("seed", range(6))
 def test_passes_and_patience_count_weights_as_copies(seed):
     rng = np.random.default_rng(seed)
     X, w = rng.normal(size=(300, 3)), rng.integers(0, 6, 300)

@@ -5,6 +5,7 @@ import itertools
 
 import numpy as np
 import pytest
+from each import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
@@ -85,8 +86,8 @@ def test_kernel_k_means_for_every_partition_of_five_samples(kernel):
             assert_allclose(cost, clustering_cost(X, labels), atol=1e-12)
 
 
-@pytest.mark.parametrize("n", [2, 40, 700])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@each("n", [2, 40, 700])
+@each("dtype", [np.float32, np.float64])
 def test_definitions_at_some_size(n, dtype):
     rng = np.random.default_rng(n)
     X, labels = rng.normal(size=(n, 7)).astype(dtype) + 100, rng.integers(0, 5, n)
@@ -194,7 +195,7 @@ def test_far_from_the_origin(offset):
         assert_allclose(clustering_cost(X, labels, objective), expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "error", "message"),
     [
         ({"objective": "k-means"}, ValueError, "objective='k-means'.*one of 'kmeans'"),

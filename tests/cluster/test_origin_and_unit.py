@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from each import each
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.cluster import KMeans as ScikitLearns
 
@@ -45,9 +46,9 @@ def check_units_and_moments(n, scale, shift, weighted, dtype):
     assert moments.variance == pytest.approx(expected.variance, abs=1e-12 * size)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize(("n", "d"), [(1, 1), (33, 3), (1000, 19)])
+@each("weighted", [False, True])
+@each("dtype", [np.float32, np.float64])
+@each(("n", "d"), [(1, 1), (33, 3), (1000, 19)])
 def test_moments_of_the_samples(n, d, dtype, weighted):
     rng = np.random.default_rng([n, d])
     X = (3 + rng.normal(size=(n, d))).astype(dtype)

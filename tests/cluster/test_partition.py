@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from each import each
 from numpy.testing import assert_allclose
 
 from mlcore.cluster import (
@@ -26,15 +27,15 @@ TAKERS = {
 }
 
 
-@pytest.mark.parametrize("taker", TAKERS)
+@each("taker", TAKERS)
 def test_floats_are_names_as_any_other(taker):
     expected = TAKERS[taker]([0, 0, 1, 0])
     for labels in ([1.5, 1.5, 2.5, 1.5], np.float32([0.1, 0.1, 0.2, 0.1]), ["b", "b", "a", "b"]):
         assert_allclose(TAKERS[taker](labels), expected, rtol=1e-15)
 
 
-@pytest.mark.parametrize("taker", TAKERS)
-@pytest.mark.parametrize(
+@each("taker", TAKERS)
+@each(
     ("labels", "message"),
     [
         ([[1], [2, 3], [1], [1]], "labels.* holds lists of different lengths"),

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from each import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -35,8 +36,8 @@ def objective(F, G):
 # ---- oracles
 
 
-@pytest.mark.parametrize("n", [30, 150])
-@pytest.mark.parametrize("seed", range(3))
+@each("n", [30, 150])
+@each("seed", range(3))
 def test_the_result_is_stationary(n, seed):
     X, _ = blobs(n, seed=seed, apart=1.0)
     model = fitted(X, tol=1e-12, max_iter=100_000, gamma=0.3)
@@ -72,8 +73,8 @@ def test_a_general_minimiser_finds_no_better():
     assert model.objective_ <= best * (1 + 1e-6)
 
 
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
-@pytest.mark.parametrize("sizes", [(5, 5), (10, 3, 20), (1, 2, 3, 4)])
+@each("form", [np.asarray, sp.csr_array])
+@each("sizes", [(5, 5), (10, 3, 20), (1, 2, 3, 4)])
 @pytest.mark.filterwarnings("ignore:The graph of affinities")
 def test_blocks_of_equal_affinities_are_recovered_exactly(sizes, form):
     y = np.repeat(np.arange(len(sizes)), sizes)

@@ -1,7 +1,7 @@
 """The order of real numbers by their bits against NumPy's stable sort."""
 
 import numpy as np
-import pytest
+from each import each
 from numpy.testing import assert_array_equal
 
 from mlcore.cluster.linkage.radix_sort import stable_order
@@ -9,7 +9,7 @@ from mlcore.cluster.linkage.radix_sort import stable_order
 EXTREME = [0.0, -0.0, 5e-324, -5e-324, 1e308, -1e308, np.inf, -np.inf, 1.0, -1.0]
 
 
-@pytest.mark.parametrize(
+@each(
     "values",
     [
         [],
@@ -22,7 +22,6 @@ EXTREME = [0.0, -0.0, 5e-324, -5e-324, 1e308, -1e308, np.inf, -np.inf, 1.0, -1.0
         np.random.default_rng(4).choice(EXTREME, size=1000),
         -np.exp(np.random.default_rng(5).uniform(-700, 700, size=3000)),
     ],
-    ids=["none", "one", "equal", "normal", "offset", "ties", "single", "extreme", "scales"],
 )
 def test_order_is_that_of_a_stable_sort(values):
     values = np.array(values, dtype=float)

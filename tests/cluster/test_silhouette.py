@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from each import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -40,7 +41,7 @@ def by_definition(D, labels):
     return np.array(found)
 
 
-@pytest.mark.parametrize("metric", METRICS)
+@each("metric", METRICS)
 def test_the_definition(metric):
     for n, d, k in [(2, 3, 2), (31, 4, 3), (33, 17, 5), (18, 5, 17)]:
         X, labels = samples(n, d, k)
@@ -182,7 +183,7 @@ def test_forms_of_input_give_the_same_and_are_left_untouched():
     assert_array_equal(X, before)
 
 
-@pytest.mark.parametrize("scale", [1e-310, 1e-160, 1e-30, 1e30, 1e150])
+@each("scale", [1e-310, 1e-160, 1e-30, 1e30, 1e150])
 def test_any_scale(scale):
     X, labels = samples(40, 3, 3)
     with warnings.catch_warnings():
@@ -195,7 +196,7 @@ def test_any_scale(scale):
 GOOD = np.arange(8.0).reshape(4, 2)
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "error", "message"),
     [
         ({"labels": [1, 1, 1, 1]}, ValueError, r"labels has 1 class \(1\)"),

@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from each import each
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
 from scipy.spatial.distance import cdist
@@ -22,7 +23,7 @@ def documents(n, d, seed=0):
 
 
 # All pairs of types, indices and steps, with each size.
-@pytest.mark.parametrize(
+@each(
     ("max_iter", "dtype", "index"),
     [
         (1, np.float32, np.int32),
@@ -31,7 +32,7 @@ def documents(n, d, seed=0):
         (30, np.float64, np.int32),
     ],
 )
-@pytest.mark.parametrize(("d", "k"), [(30, 1), (200, 8), (400, 21), (90, 70)])
+@each(("d", "k"), [(30, 1), (200, 8), (400, 21), (90, 70)])
 def test_sparse_labels_are_those_of_a_full_search(d, k, max_iter, dtype, index):
     X = documents(900, d).astype(dtype)
     X.indices, X.indptr = X.indices.astype(index), X.indptr.astype(index)

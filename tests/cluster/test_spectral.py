@@ -7,6 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from each import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -95,10 +96,8 @@ def test_scikit_learn_finds_the_same_clusters_where_they_are_apart(seed):
 
 
 @pytest.mark.filterwarnings("ignore:The graph of affinities has 2")
-@pytest.mark.parametrize("normalization", NORMALIZATIONS)
-@pytest.mark.parametrize(
-    ("X", "y"), [make_moons(300, noise=0.05, random_state=0), make_circles(300, factor=0.4)]
-)
+@each("normalization", NORMALIZATIONS)
+@each(("X", "y"), [make_moons(300, noise=0.05, random_state=0), make_circles(300, factor=0.4)])
 def test_moons_and_circles(X, y, normalization):
     model = fitted(X, 2, gamma=30.0, normalization=normalization)
     assert same_partition(model.labels_, y)
@@ -215,9 +214,9 @@ def blocks(sizes, form=np.asarray):
     return form(sp.block_diag(parts).toarray()), np.repeat(np.arange(len(sizes)), sizes)
 
 
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
-@pytest.mark.parametrize("normalization", NORMALIZATIONS[:3])
-@pytest.mark.parametrize("sizes", [(20, 30), (5, 40, 7), (300, 150, 90)])
+@each("form", [np.asarray, sp.csr_array])
+@each("normalization", NORMALIZATIONS[:3])
+@each("sizes", [(20, 30), (5, 40, 7), (300, 150, 90)])
 def test_as_many_components_as_clusters_are_the_clusters(sizes, normalization, form):
     K, y = blocks(sizes, form)
     k = len(sizes)
@@ -271,8 +270,8 @@ def noisy_indicators(n, k, seed):
     return rows / np.linalg.norm(rows, axis=1, keepdims=True), y
 
 
-@pytest.mark.parametrize(("n", "k"), [(30, 2), (100, 5), (300, 9)])
-@pytest.mark.parametrize("seed", range(3))
+@each(("n", "k"), [(30, 2), (100, 5), (300, 9)])
+@each("seed", range(3))
 def test_pivots_are_scikit_learns_and_find_rotated_indicators(n, k, seed):
     rows, y = noisy_indicators(n, k, seed)
     labels = by_pivots(rows)
@@ -280,8 +279,8 @@ def test_pivots_are_scikit_learns_and_find_rotated_indicators(n, k, seed):
     assert same_partition(labels, y)
 
 
-@pytest.mark.parametrize(("n", "k"), [(30, 2), (100, 5), (300, 9)])
-@pytest.mark.parametrize("seed", range(3))
+@each(("n", "k"), [(30, 2), (100, 5), (300, 9)])
+@each("seed", range(3))
 def test_discretized_rows_are_indicators_and_a_stationary_point(n, k, seed):
     rows, y = noisy_indicators(n, k, seed)
     labels = discretized(rows, np.random.default_rng(seed))
@@ -376,7 +375,7 @@ def test_the_graph_of_given_distances_is_scikit_learns(dense, more):
     assert_array_equal(model.labels_, by_points.labels_)
 
 
-@pytest.mark.parametrize("name", ["laplacian", "chi2", "linear", "polynomial", "poly", "cosine"])
+@each("name", ["laplacian", "chi2", "linear", "polynomial", "poly", "cosine"])
 def test_a_kernels_name_is_its_matrix(name):
     X = np.abs(blobs(80)[0])
     model = fitted(X, 3, affinity=name, gamma=0.05, degree=2, coef0=0.5)
@@ -403,7 +402,7 @@ def test_a_function_is_asked_of_pairs(form):
     assert len(asked) == 40 * 41 // 2
 
 
-@pytest.mark.parametrize(
+@each(
     ("params", "error", "message"),
     [
         ({"affinity": "near"}, ValueError, "affinity='near' must be one of 'rbf', .* 'chi2'"),
@@ -447,7 +446,7 @@ def test_bad_distances_are_refused(D, message):
 # ---- bad input, hard data
 
 
-@pytest.mark.parametrize(
+@each(
     ("spoil", "message"),
     [
         (lambda K: K[:, :-1], "square"),
@@ -458,7 +457,7 @@ def test_bad_distances_are_refused(D, message):
         (lambda K: K[:2, :2], "n_samples=2 should be >= n_clusters=3"),
     ],
 )
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@each("form", [np.asarray, sp.csr_array])
 def test_bad_affinities_are_refused(spoil, message, form):
     with pytest.raises(ValueError, match=message):
         fitted(form(spoil(affinities(20))), affinity="precomputed")
@@ -475,8 +474,8 @@ def test_given_affinities_are_left_untouched():
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("n", [1, 2, 3, 30])
-@pytest.mark.parametrize("normalization", NORMALIZATIONS)
+@each("n", [1, 2, 3, 30])
+@each("normalization", NORMALIZATIONS)
 def test_few_samples_and_as_many_clusters(n, normalization):
     X = np.random.default_rng(n).normal(size=(n, 2))
     for k in {1, min(n, 2), n}:

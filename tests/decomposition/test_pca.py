@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from each import each
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
 from scipy.stats import multivariate_normal
@@ -59,8 +60,8 @@ def test_iris(solver):
         assert PCA("mle", svd_solver=solver).fit(IRIS).n_components_ == 3
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
-@pytest.mark.parametrize("shape", [(60, 7), (7, 60), (30, 30), (1050, 9)])
+@each("solver", SOLVERS)
+@each("shape", [(60, 7), (7, 60), (30, 30), (1050, 9)])
 def test_all_routes_are_the_svd(solver, shape):
     if solver == "gram" and shape[0] > 1000:
         shape = 300, 9  # a matrix of all rows
@@ -123,9 +124,9 @@ def test_offset(solver, offset):
     assert_allclose(model.explained_variance_, expected, rtol=1e-9, atol=rounding)
 
 
-@pytest.mark.parametrize("solver", ["auto", "arpack"])
-@pytest.mark.parametrize("offset", [1e2, 1e6, 1e12])
-@pytest.mark.parametrize("scale", [False, True])
+@each("solver", ["auto", "arpack"])
+@each("offset", [1e2, 1e6, 1e12])
+@each("scale", [False, True])
 def test_sparse_rows_far_from_0_lose_no_more_than_dense_ones(solver, offset, scale):
     X = rows_of((300, 6))
     X[:, :3] += offset
@@ -138,8 +139,8 @@ def test_sparse_rows_far_from_0_lose_no_more_than_dense_ones(solver, offset, sca
     assert_allclose(model.components_, dense.components_, atol=1e-9)
 
 
-@pytest.mark.parametrize("scale", [2.0**-400, 2.0**400])
-@pytest.mark.parametrize("solver", SOLVERS)
+@each("scale", [2.0**-400, 2.0**400])
+@each("solver", SOLVERS)
 def test_a_unit_changes_nothing_but_the_unit(solver, scale):
     X = rows_of((40, 4))
     plain = PCA(2, svd_solver=solver, random_state=0).fit(X)
@@ -161,8 +162,8 @@ def test_correlations_do_not_depend_on_units():
     assert_allclose(model.inverse_transform(model.transform(X * units)), X * units, rtol=1e-9)
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
-@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+@each("solver", SOLVERS)
+@each("kind", [np.asarray, sp.csr_array])
 def test_weights_are_copies(solver, kind):
     rng = np.random.default_rng(1)
     X = rows_of((30, 5))
@@ -177,8 +178,8 @@ def test_weights_are_copies(solver, kind):
     )
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@each("solver", SOLVERS)
+@each("dtype", [np.float32, np.float64])
 def test_weights_of_any_scale_give_the_same_components(solver, dtype):
     X, weight = rows_of((40, 5)).astype(dtype), np.random.default_rng(0).random(40)
     params = {"ddof": 0, "svd_solver": solver, "random_state": 0}
@@ -201,8 +202,8 @@ DEGENERATE = {
 }
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
-@pytest.mark.parametrize("name", DEGENERATE)
+@each("solver", SOLVERS)
+@each("name", DEGENERATE)
 def test_components_beyond_the_rank_are_orthonormal_and_have_variance_zero(name, solver):
     X = DEGENERATE[name](np.random.default_rng(0))
     model = PCA(svd_solver=solver, random_state=0).fit(X)
@@ -374,7 +375,7 @@ def test_a_component_of_variance_zero_is_not_unique_beside_others(solver):
     assert_allclose(model.next_value_, 0.0, atol=1e-13 * model.explained_variance_[0])
 
 
-@pytest.mark.parametrize("n_components", [1.5, 2.0, 0.0, -0.5, np.float64(3.0), float("nan")])
+@each("n_components", [1.5, 2.0, 0.0, -0.5, np.float64(3.0), float("nan")])
 def test_a_float_that_is_no_share_is_told_of_integers_too(n_components):
     with pytest.raises(ValueError, match=r"must be an integer between 1 and min.*, or a share of"):
         PCA(n_components).fit(np.random.default_rng(0).normal(size=(9, 3)))

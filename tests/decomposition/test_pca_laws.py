@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from each import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
@@ -108,8 +109,8 @@ def test_evidence_is_true_of_clusters_and_ties(solver, problem):
         assert cosines.min() > 0.5  # no eigenvector was missed
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@each("solver", SOLVERS)
+@each("dtype", [np.float32, np.float64])
 def test_complete_knows_the_rounding_of_the_sums(dtype, solver):
     """The second feature varies more than the first, by less than sums of squares can tell."""
     for seed in range(10):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from each import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -114,9 +115,9 @@ def test_more_components_than_rank(shape):
     assert empty.rank_ == 0 and empty.total_variance_ == 0
 
 
-@pytest.mark.parametrize("center", [True, False])
-@pytest.mark.parametrize("shape", [(40, 25), (25, 40)])
-@pytest.mark.parametrize("solver", ["auto", "full", "gram", "covariance_eigh", "arpack"])
+@each("center", [True, False])
+@each("shape", [(40, 25), (25, 40)])
+@each("solver", ["auto", "full", "gram", "covariance_eigh", "arpack"])
 def test_all_components(shape, solver, center):
     X = sparse_rows(shape, density=0.4)
     k = min(shape)
@@ -160,12 +161,12 @@ def test_random_state_and_threads_give_the_same_bytes(shape):
         assert_array_equal(model.residuals_, fits[0].residuals_)
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "shape"),
     [(np.asarray, (120, 50)), (sp.csr_array, (120, 50)), (sp.csr_array, (50, 120))],
 )
-@pytest.mark.parametrize("params", [{}, {"center": False}, {"scale": True}])
-@pytest.mark.parametrize("tol", [1e-8, 0.3])
+@each("params", [{}, {"center": False}, {"scale": True}])
+@each("tol", [1e-8, 0.3])
 def test_verify_bounds_the_excess(kind, shape, params, tol):
     X = sparse_rows(shape, density=0.3)
     variances, _, Z = by_lapack(X, **params)

@@ -1,7 +1,7 @@
 """Transformers return the precision that their tags promise."""
 
 import numpy as np
-import pytest
+from each import each
 
 from mlcore.decomposition import CCA, PCA, KernelCCA, KernelPCA
 from mlcore.discriminant import LinearDiscriminantAnalysis
@@ -23,8 +23,8 @@ MODELS = [
 ]
 
 
-@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@each("model", MODELS)
+@each("dtype", [np.float32, np.float64])
 def test_the_tag_names_the_types_that_are_kept(model, dtype):
     X = np.abs(np.random.default_rng(0).normal(size=(40, 3))).astype(dtype)
     y = np.arange(40) % 3

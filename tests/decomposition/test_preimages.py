@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from each import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -34,8 +35,8 @@ def test_linear_is_the_projection_of_pca(k, seed, offset):
     assert_allclose(errors, model.feature_residuals(X + offset), atol=1e-6 if offset else 1e-9)
 
 
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
-@pytest.mark.parametrize("kernel", ["poly", "laplacian", "cosine"])
+@each("form", [np.asarray, sp.csr_array])
+@each("kernel", ["poly", "laplacian", "cosine"])
 def test_other_kernels_are_ridge_of_the_samples_on_their_scores(kernel, form):
     X, w = data(), np.random.default_rng(1).integers(0, 3, size=50).astype(float)
     X[np.abs(X) < 1] = 0

@@ -5,6 +5,7 @@ import itertools
 import mpmath
 import numpy as np
 import pytest
+from each import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -36,7 +37,7 @@ def check_vectors(found, A, B, atol):
     assert_allclose(found.vectors_a.T @ found.vectors_b, np.diag(found.cosines), atol=atol)
 
 
-@pytest.mark.parametrize(
+@each(
     "angles",
     [
         [0.0, 0.3, 1.0, np.pi / 2],
@@ -100,7 +101,7 @@ def test_angles_are_those_of_the_worked_example():
     assert_allclose(principal_angles(A, B).cosines, [1, 0.8560992833], rtol=0, atol=5e-11)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@each("seed", range(5))
 def test_angles_are_scipys(seed):
     rng = np.random.default_rng(seed)
     A, B = rng.normal(size=(20, 5)), rng.normal(size=(20, 3 + seed))

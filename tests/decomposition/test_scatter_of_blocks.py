@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from each import each
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
 
@@ -164,8 +165,8 @@ def test_further_passes_find_variances_over_thirteen_decades(n_blocks, kind):
     assert np.abs(once.singular_values_[-1] / expected[-1] - 1) > 1e-6
 
 
-@pytest.mark.parametrize("scale", [False, True])
-@pytest.mark.parametrize("n_components", [9, 0.9999999999, "mle"])
+@each("scale", [False, True])
+@each("n_components", [9, 0.9999999999, "mle"])
 def test_passes_with_weights_are_the_fit(scale, n_components):
     X, _ = decades()
     X = X + 5.0

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from each import each
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import linalg
 from scipy import sparse as sp
@@ -83,8 +84,8 @@ def test_priors_move_the_log_odds_by_a_constant():
     assert_allclose(twice.intercept_, model.intercept_, rtol=1e-12)
 
 
-@pytest.mark.parametrize("priors", [None, [0.2, 0.3, 0.5], [0.9, 0.05, 0.05]])
-@pytest.mark.parametrize("unbiased", [False, True])
+@each("priors", [None, [0.2, 0.3, 0.5], [0.9, 0.05, 0.05]])
+@each("unbiased", [False, True])
 def test_priors_weigh_the_means_as_in_scikit_learn(priors, unbiased):
     X, y = load_wine(return_X_y=True)
     peer = PeerLDA(priors=priors).fit(X, y)
@@ -149,9 +150,9 @@ def test_an_invertible_map_and_dependent_columns_keep_posteriors():
     assert_allclose(model.predict_proba(more), expected, atol=1e-9)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("shrinkage", [None, 0.1, "auto", "oas"])
-@pytest.mark.parametrize("distance", [1e2, 1e4, 1e6])
+@each("dtype", [np.float32, np.float64])
+@each("shrinkage", [None, 0.1, "auto", "oas"])
+@each("distance", [1e2, 1e4, 1e6])
 def test_far_classes_keep_the_covariance_within_them(distance, shrinkage, dtype):
     if dtype == np.float32:
         distance = distance**0.5  # of the digits that float32 has, some are left

@@ -3,6 +3,7 @@
 import mpmath as mp
 import numpy as np
 import pytest
+from each import each
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
 from scipy.stats import multivariate_normal, norm
@@ -30,8 +31,8 @@ def test_iris_as_printed():
     assert (model.leave_one_out(X, y).argmax(axis=1) != y).sum() == 4
 
 
-@pytest.mark.parametrize(("d", "c"), [(1, 2), (4, 2), (5, 3)])
-@pytest.mark.parametrize("unbiased", [False, True])
+@each(("d", "c"), [(1, 2), (4, 2), (5, 3)])
+@each("unbiased", [False, True])
 def test_posteriors_and_covariances_match_their_definition(d, c, unbiased):
     X, y = classes(120, d, c)
     w = np.random.default_rng(0).uniform(0.5, 2, len(X))
@@ -72,8 +73,8 @@ def test_leave_one_out_refuses_what_it_cannot_tell():
         QuadraticDiscriminantAnalysis().fit(X, y).leave_one_out(X[1:], y[1:])
 
 
-@pytest.mark.parametrize("shrinkage", [None, 0.3, "auto", "oas"])
-@pytest.mark.parametrize("unbiased", [False, True])
+@each("shrinkage", [None, 0.3, "auto", "oas"])
+@each("unbiased", [False, True])
 def test_at_full_pooling_it_is_linear(shrinkage, unbiased):
     X, y = classes()
     w = np.random.default_rng(2).uniform(0.5, 2.0, len(X))

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from each import each
 from numpy.testing import assert_allclose
 
 from mlcore.discriminant.shrinkage import ledoit_wolf, oracle_approximating
@@ -25,7 +26,7 @@ def oracle_iteration(S, n):
     return shrinkage
 
 
-@pytest.mark.parametrize(("n", "d"), [(8, 5), (20, 5), (30, 12), (400, 3), (10, 30)])
+@each(("n", "d"), [(8, 5), (20, 5), (30, 12), (400, 3), (10, 30)])
 def test_oas_is_the_limit_of_the_oracle_iteration(n, d):
     rng = np.random.default_rng([n, d])
     Z = rng.normal(size=(n, d)) @ (np.eye(d) + 0.7 * rng.normal(size=(d, d)))

@@ -5,6 +5,7 @@ import math
 import mpmath
 import numpy as np
 import pytest
+from each import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
@@ -88,8 +89,8 @@ def test_zeros_of_relative_entropy():
     assert relative_entropy(np.eye(2), [0.5, 0.5]).tolist() == [math.log(2)] * 2
 
 
-@pytest.mark.parametrize("function", [entropy, lambda p: relative_entropy(p, [1, 1])])
-@pytest.mark.parametrize(
+@each("function", [entropy, lambda p: relative_entropy(p, [1, 1])])
+@each(
     ("p", "message"),
     [
         ([-0.5, 1.5], "negative value -0.5"),

@@ -7,6 +7,7 @@ import warnings
 import mpmath
 import numpy as np
 import pytest
+from each import each
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import linprog
 
@@ -322,7 +323,7 @@ def test_steps_that_run_out_are_told():
     assert not found.converged and found.n_iter == 2 and found.residual > 1e-10
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "message"),
     [
         ({"features": [[1.0, math.nan]] * 3}, "NaN"),

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from each import each
 from numpy.testing import assert_allclose
 
 from mlcore.entropy import fit_table, rake
@@ -58,7 +59,7 @@ def test_series_are_totals():
     assert_allclose(rake(people[["sex"]], [census]).weights, expected)
 
 
-@pytest.mark.parametrize(
+@each(
     ("targets", "message"),
     [
         (TARGETS[:1], "1 items, but there are 2 columns"),

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from each import each
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mlcore.checks.errors import ConvergenceWarning
@@ -32,8 +33,8 @@ def three_way(seed, zeros=0.0):
     return table, axes
 
 
-@pytest.mark.parametrize("solver", METHODS)
-@pytest.mark.parametrize("seed", range(3))
+@each("solver", METHODS)
+@each("seed", range(3))
 def test_overlapping_margins_and_the_conditions_of_optimality(solver, seed):
     table, margins = three_way(seed, zeros=0.15)
     found = fit_table(table, margins, solver=solver)
@@ -104,7 +105,7 @@ def test_steps_that_run_out_are_told():
     assert not found.converged and found.n_iter == 1
 
 
-@pytest.mark.parametrize(
+@each(
     ("margins", "message"),
     [
         ({}, "mapping"),

@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 pytest.importorskip("sklearn.callback", reason="callbacks came with scikit-learn 1.9")
 
+from each import each
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -93,7 +94,7 @@ def fitted_state(model):
     return {name: v for name, v in vars(model).items() if name.endswith("_")}
 
 
-@pytest.mark.parametrize("model", MODELS, ids=repr)
+@each("model", MODELS)
 def test_tasks_of_every_model(model):
     """One after the other, each with its end, inside one of the fit; the result is the same."""
     X, y = drawn()

@@ -2,14 +2,15 @@
 
 import numpy as np
 import pytest
+from each import each
 from numpy.testing import assert_array_equal
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from mlcore.estimator.folds import consecutive_folds, folds_of, stratified_folds
 
 
-@pytest.mark.parametrize("n_folds", [2, 3, 5, 7])
-@pytest.mark.parametrize("seed", range(5))
+@each("n_folds", [2, 3, 5, 7])
+@each("seed", range(5))
 def test_folds_are_those_of_stratified_k_fold(n_folds, seed):
     rng = np.random.default_rng(seed)
     y = rng.choice(4, size=160, p=[0.5, 0.3, 0.1, 0.1])
@@ -26,8 +27,8 @@ def test_shuffled_folds_keep_the_shares_and_repeat():
         assert_array_equal(np.bincount(y[fold == k]), [10, 6, 4])
 
 
-@pytest.mark.parametrize("n_samples", [7, 10, 23])
-@pytest.mark.parametrize("n_folds", [2, 3, 7])
+@each("n_samples", [7, 10, 23])
+@each("n_folds", [2, 3, 7])
 def test_consecutive_folds_are_those_of_k_fold(n_samples, n_folds):
     fold = consecutive_folds(n_samples, n_folds)
     for k, (_, test) in enumerate(KFold(n_folds).split(fold)):
@@ -55,7 +56,7 @@ def test_pairs_and_splitters_are_masks_over_rows_with_weight():
     assert_array_equal([f.test for f in split], [f.test for f in given])
 
 
-@pytest.mark.parametrize(
+@each(
     ("cv", "error", "message"),
     [
         (1, ValueError, "Model: cv=1"),

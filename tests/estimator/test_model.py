@@ -9,6 +9,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from each import each
 from numpy.testing import assert_array_equal
 from scipy import sparse as sp
 from sklearn.base import clone
@@ -155,7 +156,7 @@ def test_fitted_attributes_must_be_called_so():
         NearestMean()._set_fitted(X, centers=1)
 
 
-@pytest.mark.parametrize("form", [list, np.asarray, pd.DataFrame, sp.csr_array, sp.coo_matrix])
+@each("form", [list, np.asarray, pd.DataFrame, sp.csr_array, sp.coo_matrix])
 def test_number_of_features_of_any_input(form):
     model = Doubling().fit(form(X.tolist()))
     assert model.n_features_in_ == 2 and type(model.n_features_in_) is int
@@ -238,9 +239,9 @@ def test_scores_are_those_of_scikit_learn():
         )
 
 
-@pytest.mark.parametrize("known", [[0, 1], [0.0, 1.0], [False, True]])
-@pytest.mark.parametrize("given", [["0", "1"], np.array(["0", "1"], dtype=object), [b"0", b"1"]])
-@pytest.mark.parametrize("model", [SVC(), NuSVC(), SVCCV(cv=2)])
+@each("known", [[0, 1], [0.0, 1.0], [False, True]])
+@each("given", [["0", "1"], np.array(["0", "1"], dtype=object), [b"0", b"1"]])
+@each("model", [SVC(), NuSVC(), SVCCV(cv=2)])
 def test_scores_of_labels_of_another_type_are_refused(model, known, given):
     X = np.arange(8.0)[:, None]
     known, given = np.tile(known, 4), np.tile(np.asarray(given), 4)

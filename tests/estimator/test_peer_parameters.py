@@ -14,6 +14,7 @@ import sklearn.linear_model
 import sklearn.mixture
 import sklearn.naive_bayes
 import sklearn.svm
+from each import each
 
 from mlcore import (
     cluster,
@@ -71,7 +72,7 @@ THEIRS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "parameter"), THEIRS)
+@each(("name", "parameter"), THEIRS)
 def test_parameters_that_only_scikit_learn_has_are_refused_with_the_way_out(name, parameter):
     with pytest.raises(TypeError, match=f"{name} got an unexpected keyword .*'{parameter}': ."):
         MODELS[name](**{parameter: None})

@@ -4,7 +4,7 @@ import inspect
 import re
 
 import numpy as np
-import pytest
+from each import each
 
 import mlcore
 from mlcore.bayes import (
@@ -86,7 +86,7 @@ def public_classes():
                     yield name, found
 
 
-@pytest.mark.parametrize("name", RESULTS)
+@each("name", RESULTS)
 def test_results_print_a_short_table(name):
     result = RESULTS[name]()
     for text in (repr(result), str(result)):
@@ -104,9 +104,7 @@ def test_every_public_class_of_results_is_among_them():
     assert results - set(RESULTS) <= OF_NO_RESULT
 
 
-@pytest.mark.parametrize(
-    ("name", "kind"), [pair for pair in public_classes() if hasattr(pair[1], "get_params")]
-)
+@each(("name", "kind"), [pair for pair in public_classes() if hasattr(pair[1], "get_params")])
 def test_models_print_their_parameters(name, kind):
     required = [
         p.name

@@ -3,8 +3,9 @@
 import signal
 
 import pytest
+from each import tell_all_that_fail
 
-from contract import MODELS
+from contract import MODELS, groups
 
 LONGEST_TEST = 60.0  # seconds of CPU; each takes well below one
 
@@ -28,12 +29,30 @@ def no_hang():
     signal.signal(signal.SIGPROF, before)
 
 
-@pytest.fixture(params=MODELS)
+@pytest.fixture(params=groups(MODELS), ids="+".join)
 def entry(request):
-    return MODELS[request.param]
+    """The names of some models; the test is called with the entry of each."""
+    return request.param
 
 
 @pytest.fixture
 def data(entry):
-    X = entry.draw()
-    return X, entry.targets(X)
+    """The samples and targets of the entry that the test is called with."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem):
+    """Call a test for each model of its group, and tell all that fail by name."""
+    given = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
+    if "entry" not in given:
+        return None
+
+    def call(name):
+        given["entry"] = entry = MODELS[name]
+        if "data" in given:
+            X = entry.draw()
+            given["data"] = X, entry.targets(X)
+        pyfuncitem.obj(**given)
+
+    tell_all_that_fail(call, given["entry"])
+    return True

@@ -1,6 +1,7 @@
 """Rows that `partial_fit` adds to a fit: the model is then that of one fit to all rows."""
 
 import pytest
+from each import each
 from test_block_fits import ONE_PASS, assert_same_fit, weights_of
 
 from mlcore.blocks import fit_blocks
@@ -24,9 +25,9 @@ def added(model, X, y, weight):
     return model.partial_fit(X, y, sample_weight=weight)
 
 
-@pytest.mark.parametrize("by_blocks", [False, True])
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("name", MODELS)
+@each("by_blocks", [False, True])
+@each("weighted", [False, True])
+@each("name", MODELS)
 def test_rows_added_to_a_fit_count_as_those_of_the_fit(name, weighted, by_blocks):
     model, X, y = ONE_PASS[name]
     weight = weights_of(X, weighted)

@@ -5,7 +5,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 import pandas as pd
-import pytest
+from each import each
 from scipy import sparse as sp
 
 from contract import MODELS, fitted
@@ -55,7 +55,7 @@ def of_type(value, hint):
     return type(value) is hint
 
 
-@pytest.mark.parametrize("kind", CLASSES)
+@each("kind", CLASSES)
 def test_the_declared_attributes_are_those_that_a_fit_sets(kind):
     hints, seen = declared(kind), set()
     for model in fits(kind):

@@ -6,6 +6,7 @@ another order: the tolerance is 1e-10 of the largest value of an attribute.
 
 import numpy as np
 import pytest
+from each import each
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
 
@@ -124,8 +125,8 @@ ONE_PASS = {
 }
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("name", ONE_PASS)
+@each("weighted", [False, True])
+@each("name", ONE_PASS)
 def test_sums_over_all_rows_are_the_whole_fit_of_most_models(name, weighted):
     model, X, y = ONE_PASS[name]
     weight = weights_of(X, weighted)

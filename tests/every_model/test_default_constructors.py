@@ -4,7 +4,7 @@ import inspect
 import warnings
 
 import numpy as np
-import pytest
+from each import each
 
 import mlcore
 from mlcore.discriminant import LinearDiscriminantAnalysis
@@ -65,7 +65,7 @@ def models():
                 yield name, kind
 
 
-@pytest.mark.parametrize(("name", "kind"), list(models()))
+@each(("name", "kind"), list(models()))
 def test_what_is_constructed_without_arguments_fits(name, kind):
     model = kind(**DEMANDED.get(name, {}))
     X_of_its_kind, y = DATA.get(name, (X, Y))

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 import pytest
+from each import each
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
 
@@ -126,7 +127,7 @@ def test_so_is_every_attribute_of_models_without_the_contract(name, tmp_path):
     assert comes_back(model, tmp_path / "model.npz")
 
 
-@pytest.mark.parametrize("cls", sorted(public_models(), key=lambda cls: cls.__name__))
+@each("cls", sorted(public_models(), key=lambda cls: cls.__name__))
 def test_every_attribute_that_editors_know_is_declared(cls):
     annotated = {name for base in cls.__mro__ for name in vars(base).get("__annotations__", ())}
     fitted = {name for name in annotated if name.endswith("_") and not name.startswith("__")}
@@ -167,7 +168,7 @@ def later_samples(path, model):
     return pd.DataFrame(X, columns=list("abcd")) if layout == "frame" else X
 
 
-@pytest.mark.parametrize("path", SAVED, ids=lambda path: path.stem)
+@each("path", SAVED)
 def test_files_of_the_last_version_give_its_answers(path):
     model = mlcore.load(path)
     with np.load(path.parent / "answers.npz") as answers:

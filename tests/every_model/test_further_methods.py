@@ -2,6 +2,7 @@
 
 import copy
 import inspect
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -18,6 +19,7 @@ from contract import (
     fitted,
     nothing,
     numbers,
+    only,
     refuses,
     several_numbers,
 )
@@ -41,12 +43,12 @@ FAMILIES = (
 )
 
 
-def further(name):
+def further(entry):
     """The methods of a model that take samples; some ridge models leave their own out."""
-    model = MODELS[name].make()
+    kind = type(entry.make())
     for method in NAMES:
-        if hasattr(type(model), method) and not (
-            name.startswith("KernelRidge") and method == "leave_one_out"
+        if hasattr(kind, method) and not (
+            kind.__name__.startswith("KernelRidge") and method == "leave_one_out"
         ):
             yield method
 
@@ -56,8 +58,8 @@ def takes_targets(entry, method):
     return entry.targets is not nothing and second in (["y"], ["Y"])
 
 
-CASES = [(name, method) for name in MODELS if name.startswith(FAMILIES) for method in further(name)]
-every_method = pytest.mark.parametrize(("entry", "method"), CASES, indirect=["entry"])
+IN_FAMILIES = [entry for name, entry in MODELS.items() if name.startswith(FAMILIES)]
+of_these_families = only(lambda entry: entry in IN_FAMILIES)
 
 
 def made(entry, method, X, y):
@@ -88,22 +90,23 @@ def plain(answer):
     return [np.asarray(part) for part in parts]
 
 
-@every_method
+@of_these_families
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 @pytest.mark.filterwarnings("ignore:X has feature names")
-def test_every_layout_gives_the_same_and_is_left_untouched(method, entry, data):
+def test_every_layout_gives_the_same_and_is_left_untouched(entry, data):
     X, y = data
-    model = made(entry, method, X, y)
-    given = argument(model, method, X)
-    expected = plain(called(entry, copy.deepcopy(model), method, given, y))
-    for layout, arrange in LAYOUTS.items():
-        with case(layout):
-            arranged = arrange(given)
-            before = copy.deepcopy(arranged)
-            found = plain(called(entry, copy.deepcopy(model), method, arranged, y))
-            for one, other in zip(found, expected, strict=True):
-                assert_array_equal(one, other)
-            assert_array_equal(np.asarray(arranged), np.asarray(before))
+    for method in further(entry):
+        model = made(entry, method, X, y)
+        given = argument(model, method, X)
+        expected = plain(called(entry, copy.deepcopy(model), method, given, y))
+        for layout, arrange in LAYOUTS.items():
+            with case(method, layout):
+                arranged = arrange(given)
+                before = copy.deepcopy(arranged)
+                found = plain(called(entry, copy.deepcopy(model), method, arranged, y))
+                for one, other in zip(found, expected, strict=True):
+                    assert_array_equal(one, other)
+                assert_array_equal(np.asarray(arranged), np.asarray(before))
 
 
 BAD = {
@@ -118,25 +121,30 @@ BAD = {
 }
 
 
-@every_method
-def test_what_is_no_real_matrix_of_the_fit_is_refused(method, entry, data):
+@of_these_families
+def test_what_is_no_real_matrix_of_the_fit_is_refused(entry, data):
     X, y = data
-    model = made(entry, method, X, y)
-    given, before = argument(model, method, X), digest(model)
-    for what, (spoil, error, message) in BAD.items():
-        with case(what):
-            spoiled = spoil(given)
-            refuses(lambda A=spoiled: called(entry, model, method, A, y), error, message)
-            assert digest(model) == before
+    for method in further(entry):
+        model = made(entry, method, X, y)
+        given, before = argument(model, method, X), digest(model)
+        for what, (spoil, error, message) in BAD.items():
+            with case(method, what):
+                spoiled = spoil(given)
+                call = partial(called, entry, model, method, spoiled, y)
+                refuses(call, error, message)
+                assert digest(model) == before
 
 
-@pytest.mark.parametrize(
-    ("entry", "method"),
-    [(name, method) for name, method in CASES if takes_targets(MODELS[name], method)],
-    indirect=["entry"],
-)
-def test_wrong_targets_are_refused(method, entry, data):
+@of_these_families
+def test_wrong_targets_are_refused(entry, data):
     X, y = data
+    for method in further(entry):
+        if takes_targets(entry, method):
+            with case(method):
+                refuses_wrong_targets(entry, method, X, y)
+
+
+def refuses_wrong_targets(entry, method, X, y):
     model = made(entry, method, X, y)
     before, few = digest(model), "inconsistent numbers of samples"
     refuses(lambda: called(entry, model, method, X, y[:-1]), ValueError, few)
@@ -151,12 +159,10 @@ def test_wrong_targets_are_refused(method, entry, data):
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars"])
-@pytest.mark.parametrize("name", [n for n in MODELS if hasattr(MODELS[n].make(), "set_output")])
-def test_scores_come_as_frames_with_the_names_of_their_columns(name, kind):
+@only(lambda entry: hasattr(entry.make(), "set_output"))
+def test_scores_come_as_frames_with_the_names_of_their_columns(entry, data, kind):
     type_of_frame = pytest.importorskip(kind).DataFrame
-    entry = MODELS[name]
-    X = entry.draw()
-    y = entry.targets(X)
+    X, y = data
     frame = pd.DataFrame(X, columns=list("abcd"), index=np.arange(len(X)) + 7)
     model = entry.make().fit(frame, y)
     plain_scores = model.transform(frame)

@@ -5,7 +5,7 @@ import re
 from typing import get_type_hints
 
 import numpy as np
-import pytest
+from each import each
 
 import mlcore
 from contract import MODELS
@@ -86,7 +86,7 @@ def test_random_state_is_none():
             assert parameters(name)["random_state"].default is None, name
 
 
-@pytest.mark.parametrize("name", [n for n in KINDS if {"tol", "max_iter"} & set(parameters(n))])
+@each("name", [n for n in KINDS if {"tol", "max_iter"} & set(parameters(n))])
 def test_what_iterates_reports_progress_and_has_an_objective(name):
     kind = KINDS[name]
     if name in NO_STEPS:
@@ -99,7 +99,7 @@ def test_what_iterates_reports_progress_and_has_an_objective(name):
     assert has == (name not in NO_OBJECTIVE)
 
 
-@pytest.mark.parametrize("name", MODELS)
+@each("name", MODELS)
 def test_objective_is_what_scikit_learn_calls_otherwise_and_the_end_of_the_trace(name):
     model = MODELS[name].fit()
     for word in EQUAL:
@@ -115,7 +115,7 @@ def test_objective_is_what_scikit_learn_calls_otherwise_and_the_end_of_the_trace
         )
 
 
-@pytest.mark.parametrize("name", WITH_VERIFY)
+@each("name", WITH_VERIFY)
 def test_verify_returns_one_base_type(name):
     kind, family = PUBLIC[name]
     result = get_type_hints(kind.verify)["return"]

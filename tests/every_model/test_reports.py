@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from each import each
 from numpy.testing import assert_allclose, assert_array_equal
 
 from contract import MODELS, labels, only, samples
@@ -24,11 +25,6 @@ def trace_and_end(model):
     ]
     ends = [name for name in ENDS if name in vars(model)]
     return (traces[0], ends[0]) if traces and ends else None
-
-
-@pytest.fixture
-def entry(request):
-    return MODELS[request.param]
 
 
 @only(lambda entry: trace_and_end(entry.fit()) is not None)
@@ -86,7 +82,7 @@ MIXTURES = {
 }
 
 
-@pytest.mark.parametrize("name", MIXTURES)
+@each("name", MIXTURES)
 def test_a_mixture_of_known_parameters_has_the_attributes_of_its_fit(name):
     entry = MODELS[name]
     X, model = entry.draw(), entry.fit()

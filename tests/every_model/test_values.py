@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from each import each
 from numpy.testing import assert_allclose, assert_array_equal
 
 from contract import MODELS, answers, case, fitted, only
@@ -118,7 +119,7 @@ class RefusesEverything:
         )
 
 
-@pytest.mark.parametrize("name", MODELS)
+@each("name", MODELS)
 def test_a_model_that_refuses_everything_is_found(name):
     entry = replace(MODELS[name], make=RefusesEverything)
     X = entry.draw()
@@ -151,7 +152,7 @@ def test_rbf_does_not_depend_on_the_unit(power, entry, data):
         assert_array_equal(found, expected)
 
 
-@pytest.mark.parametrize("name", MODELS)
+@each("name", MODELS)
 def test_any_offset(name):
     X, y = drawn(name)
     for offset in (1e3, 1e8, -1e15):
@@ -159,7 +160,7 @@ def test_any_offset(name):
             finite_or_refused(offset, name, X + offset, y)
 
 
-@pytest.mark.parametrize("name", MODELS)
+@each("name", MODELS)
 def test_mixed_scales(name):
     X, y = drawn(name)
     finite_or_refused("mixed scales", name, X * [1e-200, 1.0, 1e10, 1e100], y)

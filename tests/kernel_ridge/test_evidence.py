@@ -4,7 +4,7 @@ import warnings
 
 import mpmath as mp
 import numpy as np
-import pytest
+from each import each
 from exact_arithmetic import DIGITS, Exact
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -60,8 +60,8 @@ def test_no_real_error_is_beyond_the_evidence(
     assert (error <= model.prediction_bound_ * (norms + largest) + rounding).all()
 
 
-@pytest.mark.parametrize("kernel", ["linear", "polynomial"])
-@pytest.mark.parametrize("power", [-130, -30, 20])
+@each("kernel", ["linear", "polynomial"])
+@each("power", [-130, -30, 20])
 def test_the_bound_has_the_units_of_the_data(kernel, power):
     """|f(x)| does not depend on them: the norms of samples are those of the kernel's values."""
     rng = np.random.default_rng(0)
@@ -73,9 +73,9 @@ def test_the_bound_has_the_units_of_the_data(kernel, power):
     assert_allclose(far.prediction_bound_ * scale**degree, model.prediction_bound_, rtol=0.01)
 
 
-@pytest.mark.parametrize("solver", ["cholesky", "cg"])
-@pytest.mark.parametrize("fit_intercept", [False, True])
-@pytest.mark.parametrize("power", [-60, 60])
+@each("solver", ["cholesky", "cg"])
+@each("fit_intercept", [False, True])
+@each("power", [-60, 60])
 def test_the_evidence_has_the_units_of_the_weights(power, fit_intercept, solver):
     """Weights and alpha times 2^60 are the same function, of 2^60 times the objective."""
     rng = np.random.default_rng(0)

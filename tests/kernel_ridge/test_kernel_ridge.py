@@ -6,6 +6,7 @@ import warnings
 import mpmath as mp
 import numpy as np
 import pytest
+from each import each
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.gaussian_process import GaussianProcessRegressor
@@ -36,8 +37,8 @@ def test_the_worked_example():
     assert model.intercept_ == 0.0 and model.solver_ == "cholesky"
 
 
-@pytest.mark.parametrize("kernel", ["linear", "polynomial", "rbf", "laplacian", "cosine"])
-@pytest.mark.parametrize("alpha", [0.3, [0.3, 2.0]])
+@each("kernel", ["linear", "polynomial", "rbf", "laplacian", "cosine"])
+@each("alpha", [0.3, [0.3, 2.0]])
 def test_agrees_with_the_normal_equations(kernel, alpha):
     X, Y, w = problem()
     K = gram_matrix(X, kernel=kernel)
@@ -178,8 +179,8 @@ def test_an_indefinite_kernel_is_refused_with_its_smallest_eigenvalue():
             KernelRidge(0.5, kernel="precomputed").fit(K, [1.0, 2.0, 3.0])
 
 
-@pytest.mark.parametrize("kernel", ["linear", "rbf"])
-@pytest.mark.parametrize("scale", [1e-150, 1e-20, 1e20, 1e150])
+@each("kernel", ["linear", "rbf"])
+@each("scale", [1e-150, 1e-20, 1e20, 1e150])
 def test_any_unit_of_the_targets_and_of_the_weights(kernel, scale):
     X, Y, w = problem()
     expected = KernelRidge(0.5, kernel=kernel, fit_intercept=True).fit(X, Y, w)
@@ -227,8 +228,8 @@ def test_too_few_steps_are_told():
     assert not model.converged_
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("block", [7, 16, 50])
+@each("dtype", [np.float32, np.float64])
+@each("block", [7, 16, 50])
 def test_cholesky_by_blocks_is_that_of_lapack(dtype, block):
     A = np.random.default_rng(0).normal(size=(50, 60)).astype(dtype)
     A = A @ A.T
@@ -393,7 +394,7 @@ def test_an_intercept_is_the_limit_of_a_constant_added_to_the_kernel():
             assert abs(mp.sqrt(scale * left) - std[j]) < 1e-10
 
 
-@pytest.mark.parametrize(
+@each(
     ("alphas", "message"),
     [([1.0, 0.0], "must be above 0"), ([1.0, -1.0], "alphas=-1"), ([], "shape .0,.")]
     + [([[1.0]], "shape .1, 1."), ([np.nan], "alphas=nan")],
@@ -421,8 +422,8 @@ def test_diagnostics_do_not_depend_on_the_units():
     assert_allclose(found * 2.0**-300 * 2.0**-300, expected * np.sqrt(2), rtol=1e-7)
 
 
-@pytest.mark.parametrize("solver", ["cholesky", "cg", "nystroem"])
-@pytest.mark.parametrize("fit_intercept", [False, True])
+@each("solver", ["cholesky", "cg", "nystroem"])
+@each("fit_intercept", [False, True])
 def test_deviations_count_weights_as_copies(solver, fit_intercept):
     X, Y, w = problem(n=30)
     w = np.ceil(w)

@@ -5,6 +5,7 @@ from functools import partial
 import mpmath as mp
 import numpy as np
 import pytest
+from each import each
 from numpy.testing import assert_allclose
 from scipy import sparse
 
@@ -73,8 +74,8 @@ def test_the_fit_is_that_of_kernel_ridge_at_the_choice(criterion):
     assert_allclose(model.leave_one_out(), chosen.leave_one_out())
 
 
-@pytest.mark.parametrize("criterion", CRITERIA)
-@pytest.mark.parametrize("fit_intercept", [False, True])
+@each("criterion", CRITERIA)
+@each("fit_intercept", [False, True])
 def test_factors_and_eigenvectors_agree(criterion, fit_intercept):
     X, Y, w = problem()
     few, many = ALPHAS, np.r_[ALPHAS, np.geomspace(1e-3, 10.0, 7)]
@@ -112,8 +113,8 @@ def test_without_alphas_all_are_searched(criterion):
     assert_allclose(single.alpha_, model.alpha_)
 
 
-@pytest.mark.parametrize("kind", ["dense", "sparse", "precomputed"])
-@pytest.mark.parametrize("model", [rbf_search(ALPHAS, GAMMAS), KernelRidge("gcv", kernel="rbf")])
+@each("kind", ["dense", "sparse", "precomputed"])
+@each("model", [rbf_search(ALPHAS, GAMMAS), KernelRidge("gcv", kernel="rbf")])
 def test_copies_are_left_out_together(kind, model):
     """So a weight is a copy, and no copy predicts another."""
     X, Y, _ = problem(n=20)
@@ -187,8 +188,8 @@ def test_the_criteria_in_50_digits():
     assert_allclose(std, deviations, rtol=1e-15 * condition)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("n", [1, 40, 256, 520])
+@each("dtype", [np.float32, np.float64])
+@each("n", [1, 40, 256, 520])
 def test_the_diagonal_of_an_inverse(n, dtype):
     A = np.random.default_rng(0).normal(size=(n, 2 * n + 3))
     A = (A @ A.T / (2 * n)).astype(dtype)
@@ -208,7 +209,7 @@ def test_a_penalty_below_rounding_takes_the_eigenvectors():
     assert_allclose(model.leave_one_out()[:2], [-2.0, 2.0], rtol=1e-6)
 
 
-@pytest.mark.parametrize(
+@each(
     ("params", "message"),
     [
         ({"alphas": [1.0, 0.0]}, "alphas holds 0"),
@@ -243,8 +244,8 @@ def test_one_sample_cannot_be_left_out(fit_intercept):
 
 
 @pytest.mark.filterwarnings("ignore:.* is singular up to rounding:UserWarning")
-@pytest.mark.parametrize("criterion", CRITERIA)
-@pytest.mark.parametrize("scale", [1e-150, 1e75])
+@each("criterion", CRITERIA)
+@each("scale", [1e-150, 1e75])
 def test_a_penalty_far_from_the_kernel_values(criterion, scale):
     """The function is 0, or that of least squares; nothing overflows on the way."""
     X, Y, _ = problem()

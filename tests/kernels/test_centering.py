@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from each import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -78,7 +79,7 @@ def test_in_place_and_into_another_array():
     assert_array_equal(K, expected)
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "error", "message"),
     [
         ({"K": np.ones((2, 3))}, ValueError, r"K has shape \(2, 3\).*square"),

@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+from each import each
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.model_selection import GridSearchCV
 
@@ -27,9 +28,9 @@ class Dot(Kernel):
         return X @ Y.T
 
 
-@pytest.mark.parametrize("inner", [operator.add, operator.mul])
-@pytest.mark.parametrize("outer", [operator.add, operator.mul])
-@pytest.mark.parametrize("third", [GAPS, 0.3, 2, 0], ids=str)
+@each("inner", [operator.add, operator.mul])
+@each("outer", [operator.add, operator.mul])
+@each("third", [GAPS, 0.3, 2, 0])
 def test_values_are_sums_and_products(inner, outer, third):
     kernel = outer(third, inner(PAIRS, StringKernel("substrings")))
     K, L = PAIRS(WORDS), StringKernel("substrings")(WORDS)
@@ -111,7 +112,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@each("name", REFUSED)
 def test_what_is_no_kernel_is_refused(name):
     make, error, pattern = REFUSED[name]
     with pytest.raises(error, match=pattern):

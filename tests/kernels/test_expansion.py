@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from each import each
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from threadpoolctl import threadpool_limits
@@ -22,9 +23,9 @@ def samples(n, d, seed=0, dtype=np.float64):
     return np.random.default_rng([n, d, seed]).exponential(size=(n, d)).astype(dtype)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
+@each("dtype", [np.float32, np.float64])
+@each("kernel", KERNELS)
+@each("layout", [np.asarray, sparse.csr_array])
 def test_kernel_sums_are_the_matrix_times_the_weights(layout, kernel, dtype):
     X, V = layout(samples(90, 4, 0, dtype)), layout(samples(41, 4, 1, dtype))
     A = np.random.default_rng(0).normal(size=(41, 3))

@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from each import each
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
 from sklearn.model_selection import cross_val_score
@@ -362,7 +363,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("sets", "error", "message"), REFUSED)
+@each(("sets", "error", "message"), REFUSED)
 def test_sets_that_are_refused(sets, error, message):
     model = FisherVectors(mixture_of("diag", *drawn("diag"))).fit(rows_of("diag", 5, 4))
     with pytest.raises(error, match=message):

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from each import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -36,8 +37,8 @@ def by_scikit_learn(X, Y, kernel, **parameters):
 # ---- against other implementations
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
+@each("kernel", KERNELS)
+@each("layout", [np.asarray, sparse.csr_array])
 def test_matches_scikit_learn(layout, kernel):
     for (n, m, d), dtype in itertools.product(
         [(1, 1, 1), (63, 5, 2), (65, 130, 17), (70, 257, 80)], [np.float32, np.float64]
@@ -62,7 +63,7 @@ def check_with_scikit_learn(n, m, d, kernel, layout, dtype):
     assert_allclose(K, expected, rtol=0, atol=atol)
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
+@each("kernel", KERNELS)
 def test_defaults(kernel):
     X = samples(20, 4)
     K = gram_matrix(X, kernel=kernel)
@@ -77,8 +78,8 @@ def test_rbf_is_the_default_and_poly_another_name():
     assert_array_equal(gram_matrix(X, kernel="poly"), gram_matrix(X, kernel="polynomial"))
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "chi2"])
-@pytest.mark.parametrize("gamma", [1e-8, 1.0, 30.0])
+@each("kernel", ["rbf", "laplacian", "chi2"])
+@each("gamma", [1e-8, 1.0, 30.0])
 def test_small_values_are_right_relatively(kernel, gamma):
     """With few features of size 1, the distance is right to a few eps, and so its exp."""
     X, Y = samples(40, 2, 3), samples(30, 2, 4)
@@ -93,8 +94,8 @@ def test_small_values_are_right_relatively(kernel, gamma):
     assert (K[~fine] < 1e-303).all()
 
 
-@pytest.mark.parametrize("gamma", ["scale", "auto", 0.7])
-@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
+@each("gamma", ["scale", "auto", 0.7])
+@each("layout", [np.asarray, sparse.csr_array])
 def test_gamma_by_name_is_scikit_learns(gamma, layout):
     X = samples(30, 5)
     X[X < 0.5] = 0
@@ -112,8 +113,8 @@ def test_gamma_scale_of_constant_data_is_one(layout):
 # ---- symmetry and range
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("kernel", KERNELS)
+@each("dtype", [np.float32, np.float64])
+@each("kernel", KERNELS)
 def test_alone_exactly_symmetric_and_near_the_matrix_with_a_copy(kernel, dtype):
     for n, d in itertools.product([1, 2, 64, 130], [3, 70]):
         X = samples(n, d, 0, dtype)
@@ -125,8 +126,8 @@ def test_alone_exactly_symmetric_and_near_the_matrix_with_a_copy(kernel, dtype):
             assert_array_equal(np.diagonal(K), 1)
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "chi2"])
-@pytest.mark.parametrize("scale", [1e-150, 1e-3, 1.0, 1e5, 1e150])
+@each("kernel", ["rbf", "laplacian", "chi2"])
+@each("scale", [1e-150, 1e-3, 1.0, 1e5, 1e150])
 def test_distance_kernels_stay_between_zero_and_one(kernel, scale):
     X = samples(70, 3) * scale
     X[5] = X[60]
@@ -136,7 +137,7 @@ def test_distance_kernels_stay_between_zero_and_one(kernel, scale):
             assert K.min() >= 0 and K.max() <= 1  # neither holds for NaN
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
+@each("kernel", KERNELS)
 def test_zeros_are_samples_too(kernel):
     K = gram_matrix(np.zeros((3, 2)), np.eye(2), kernel=kernel, gamma=1.0, coef0=0.5)
     values = {
@@ -163,9 +164,9 @@ def test_equal_rows_are_as_near_as_rounding_lets_them(d, dtype):
 # ---- offsets and scales
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("d", [4, 90])
-@pytest.mark.parametrize("kernel", ["rbf", "laplacian"])
+@each("dtype", [np.float32, np.float64])
+@each("d", [4, 90])
+@each("kernel", ["rbf", "laplacian"])
 def test_an_offset_costs_nothing(kernel, d, dtype):
     """What the offset rounds away is lost before; of what is left, nothing is."""
     offset = 1e4 if dtype == np.float32 else 1e8
@@ -180,8 +181,8 @@ def test_an_offset_costs_nothing(kernel, d, dtype):
         assert_allclose(K, expected, rtol=0, atol=(20 + np.sqrt(d)) * np.finfo(dtype).eps)
 
 
-@pytest.mark.parametrize("scale", [2.0**-500, 2.0**-100, 2.0**100, 2.0**490])
-@pytest.mark.parametrize("kernel", ["rbf", "polynomial", "sigmoid"])
+@each("scale", [2.0**-500, 2.0**-100, 2.0**100, 2.0**490])
+@each("kernel", ["rbf", "polynomial", "sigmoid"])
 def test_gamma_scale_undoes_the_scale_of_the_data(kernel, scale):
     X = samples(30, 3)
     K, expected = (gram_matrix(A, kernel=kernel, gamma="scale") for A in (X * scale, X))
@@ -199,8 +200,8 @@ def test_cosine_does_not_depend_on_the_scale(scale):
     assert_allclose(gram_matrix(mixed, kernel="cosine"), expected, rtol=1e-14)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("kernel", WITH_GAMMA)
+@each("dtype", [np.float32, np.float64])
+@each("kernel", WITH_GAMMA)
 def test_a_huge_gamma_gives_limits_not_nan(kernel, dtype):
     for d in (2, 20, 90):
         with case(d):
@@ -274,8 +275,8 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("d", [3, 100])
-@pytest.mark.parametrize("form", FORMS)
+@each("d", [3, 100])
+@each("form", FORMS)
 def test_any_form_of_the_data_gives_the_same_bytes(form, d):
     X, Y = samples(70, d, 0), samples(40, d, 1)
     for kernel in KERNELS:
@@ -286,7 +287,7 @@ def test_any_form_of_the_data_gives_the_same_bytes(form, d):
         assert_array_equal(np.asarray(A), X)  # untouched
 
 
-@pytest.mark.parametrize("dtype", [np.int8, np.int64, np.uint16, bool, np.float16, object])
+@each("dtype", [np.int8, np.int64, np.uint16, bool, np.float16, object])
 def test_other_types_are_computed_in_double_precision(dtype):
     X = (samples(20, 3) > 1).astype(dtype)
     K = gram_matrix(X)
@@ -346,7 +347,7 @@ def test_callables(dtype):
         gram_matrix(X, Y, kernel=bad)
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
+@each("kernel", KERNELS)
 def test_out_is_written_and_returned(kernel):
     for X in (samples(70, 3), samples(300, 70), sparse.csr_array(samples(40, 90) > 3, dtype=float)):
         Y = X[:11]
@@ -375,7 +376,7 @@ def test_any_number_of_threads_gives_the_same_bytes(kernel):
 # ---- what is refused
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "error", "message"),
     [
         ({"kernel": "gauss"}, ValueError, "kernel.*'gauss'.*rbf"),

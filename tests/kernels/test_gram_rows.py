@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from each import each
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mlcore.kernels import gram_matrix
@@ -24,7 +25,7 @@ def rows_of(store, kernel_rows, wanted):
     return store.rows[slots, : kernel_rows.n]
 
 
-@pytest.mark.parametrize(("count", "expected"), [(0, 0), (1, 16), (15, 16), (16, 16), (17, 32)])
+@each(("count", "expected"), [(0, 0), (1, 16), (15, 16), (16, 16), (17, 32)])
 def test_padded(count, expected):
     assert LINE == 16 and padded(count) == expected
 
@@ -140,9 +141,9 @@ def test_the_whole_matrix_is_computed_where_it_fits_and_pays():
         assert store.whole == whole
 
 
-@pytest.mark.parametrize("cache_size", [1e-3, 200.0])
-@pytest.mark.parametrize("double", [True, False])
-@pytest.mark.parametrize("complete", [True, False])
+@each("cache_size", [1e-3, 200.0])
+@each("double", [True, False])
+@each("complete", [True, False])
 def test_products_over_spans(complete, double, cache_size):
     kernel = rbf_rows(300, double=double)
     K = kernel.block(np.arange(300)).astype(np.float64)

@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pytest
+from each import each
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -74,7 +75,7 @@ MACHINES = {
 }
 
 
-@pytest.mark.parametrize("name", MACHINES)
+@each("name", MACHINES)
 def test_machines_of_words_are_those_of_their_gram_matrix(name):
     X, y = words(90)
     Z, _ = words(40, seed=1)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from each import each
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.spatial.distance import cdist
@@ -35,8 +36,8 @@ def of_each_kind(double=True):
     }, K
 
 
-@pytest.mark.parametrize("double", [True, False])
-@pytest.mark.parametrize("kind", ["name", "CSR", "precomputed", "callable"])
+@each("double", [True, False])
+@each("kind", ["name", "CSR", "precomputed", "callable"])
 def test_rows_blocks_and_the_whole_matrix(kind, double):
     kinds, K = of_each_kind(double)
     rows = kinds[kind]
@@ -61,8 +62,8 @@ def test_rows_blocks_and_the_whole_matrix(kind, double):
     assert np.isnan(whole[:, N:]).all()
 
 
-@pytest.mark.parametrize("d", [3, 20, 90])
-@pytest.mark.parametrize("kernel", ["rbf", "laplacian"])
+@each("d", [3, 20, 90])
+@each("kernel", ["rbf", "laplacian"])
 def test_the_diagonal_of_distance_kernels_is_exact_in_any_row(kernel, d):
     rows = as_kernel(kernel, gamma=0.3).rows(100 * samples(N, d), double=False)
     assert_array_equal(np.diagonal(rows.block(np.arange(N))), 1)
@@ -133,7 +134,7 @@ def test_cost_and_memory_are_known_where_they_can_be():
         assert unknown.terms == np.inf and unknown.nbytes == 0
 
 
-@pytest.mark.parametrize(
+@each(
     ("kernel", "scale", "parameters"),
     [
         ("linear", 1e60, {}),
@@ -162,9 +163,7 @@ HOMOGENEOUS = {"rbf": 2, "polynomial": 2, "sigmoid": 2, "laplacian": 1, "chi2": 
 ANY_SCALE = [(k, s) for k in HOMOGENEOUS for s in (1e-150, 1e-40, 1e40, 1e150)]
 
 
-@pytest.mark.parametrize(
-    ("kernel", "scale"), [*ANY_SCALE, ("laplacian", 1e-300), ("cosine", 1e-300)]
-)
+@each(("kernel", "scale"), [*ANY_SCALE, ("laplacian", 1e-300), ("cosine", 1e-300)])
 def test_any_scale_of_the_data_fits_single_precision_with_its_gamma(kernel, scale):
     """gamma undoes the scale, so that the values are those of the unscaled data."""
     X = abs(samples())
@@ -204,7 +203,7 @@ def test_real_matrices_of_the_right_shape_are_taken(returned):
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("returned", "error", "message"),
     [
         (np.ones((3, 2)), ValueError, r"'my_kernel' returned shape \(3, 2\); \(2, 3\) is needed"),

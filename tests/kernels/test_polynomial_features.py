@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from each import each
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
@@ -18,7 +19,7 @@ def test_one_column_per_monomial():
     assert_array_equal(X, 1)
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "error", "message"),
     [
         ({"degree": -1}, ValueError, "degree"),

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from each import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -192,7 +193,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@each("name", REFUSED)
 def test_what_is_no_list_of_sets_is_refused(name):
     how, X, error, pattern = REFUSED[name]
     kernel = PyramidMatch().fit([np.zeros((1, 2))])

@@ -9,6 +9,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from each import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -125,8 +126,8 @@ def test_substrings_by_lists_of_steps_are_those_by_tables():
     assert_array_equal(K, table(lambda x, y: common_substrings(x, y, 1, 12, 0.5), words, words))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("normalize", [True, False])
+@each("kind", KINDS)
+@each("normalize", [True, False])
 def test_a_matrix_is_symmetric_to_the_bit_and_positive_semidefinite(kind, normalize):
     rng = random.Random(1)
     X = ["".join(rng.choices("abcd", k=rng.randrange(30))) for _ in range(60)] + ["", "", "ab"]
@@ -304,7 +305,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("name", BAD)
+@each("name", BAD)
 def test_parameters_are_checked(name):
     value, error = BAD[name]
     with pytest.raises(error, match=f"{name}.*{value}"):

@@ -2,11 +2,11 @@
 
 import copy
 import pickle
-import re
 import sys
 
 import numpy as np
 import pytest
+from each import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
@@ -54,7 +54,7 @@ def test_nothing_is_lost(X):
     assert decoded(copy.deepcopy(part)) == X[::2]
 
 
-@pytest.mark.parametrize(
+@each(
     "X",
     [
         ["ab", "c"],
@@ -109,14 +109,14 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@each("name", REFUSED)
 def test_what_is_no_list_of_strings_is_refused_by_place(name):
     X, error, pattern = REFUSED[name]
     with pytest.raises(error, match="^kernel: .*" + pattern):
         as_strings(X, "kernel")
 
 
-@pytest.mark.parametrize(
+@each(
     "damage",
     [
         {"kind": "letters"},
@@ -128,7 +128,6 @@ def test_what_is_no_list_of_strings_is_refused_by_place(name):
         {"offsets": np.array([1, 2, 3])},
         {"offsets": np.zeros(0, np.int64)},
     ],
-    ids=lambda damage: re.sub(r"\W+", " ", str(damage)),
 )
 def test_damaged_codes_are_refused(damage):
     state = as_strings([["b", "a"], ["a"]], "kernel").__getstate__()

@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from each import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -60,9 +61,9 @@ def test_printed_numbers(idf, row):
     assert_array_equal(found.round(8), row)
 
 
-@pytest.mark.parametrize("sublinear", [False, True])
-@pytest.mark.parametrize("idf", ["smooth", "plain", "textbook", None])
-@pytest.mark.parametrize("norm", ["l2", "l1", None])
+@each("sublinear", [False, True])
+@each("idf", ["smooth", "plain", "textbook", None])
+@each("norm", ["l2", "l1", None])
 def test_rows_are_their_definition(norm, idf, sublinear):
     model = TfidfTransformer(norm=norm, idf=idf, sublinear=sublinear)
     for seed in range(3):
@@ -79,8 +80,8 @@ def test_rows_are_their_definition(norm, idf, sublinear):
             assert_allclose(found, expected, rtol=12 * np.finfo(dtype).eps, err_msg=form.__name__)
 
 
-@pytest.mark.parametrize("sublinear", [False, True])
-@pytest.mark.parametrize("norm", ["l2", "l1", None])
+@each("sublinear", [False, True])
+@each("norm", ["l2", "l1", None])
 def test_scikit_learns_rows(norm, sublinear):
     X = sp.csr_array(words(300, 40, 0))
     for ours, theirs in (
@@ -95,8 +96,8 @@ def test_scikit_learns_rows(norm, sublinear):
             assert_allclose(found.idf_, peer.idf_, rtol=1e-15)
 
 
-@pytest.mark.parametrize("sublinear", [False, True])
-@pytest.mark.parametrize("size", [1e-310, 1e-200, 1e-100, 1.0, 1e100, 1e150])
+@each("sublinear", [False, True])
+@each("size", [1e-310, 1e-200, 1e-100, 1.0, 1e100, 1e150])
 def test_rows_of_any_size_have_norm_1(size, sublinear):
     X = words(20, 9, 1) * size
     rows = TfidfTransformer(sublinear=sublinear).fit(X).transform(X)

@@ -5,6 +5,7 @@ import unicodedata
 
 import numpy as np
 import pytest
+from each import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
@@ -121,7 +122,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@each("name", REFUSED)
 def test_what_cannot_be_counted_is_refused(name):
     how, X, error, pattern = REFUSED[name]
     model = WordCounts().fit(TEXTS)

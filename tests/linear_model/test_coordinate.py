@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from each import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -302,7 +303,7 @@ def test_a_fit_that_max_iter_ends_warns_with_its_gap():
         Lasso(tol=1e-12, max_iter=1).path(A, y, alphas=[1e-4])
 
 
-@pytest.mark.parametrize(
+@each(
     ("params", "words"),
     [
         ({"alphas": 0}, "alphas"),
@@ -332,9 +333,9 @@ def test_several_targets_are_fitted_each_alone():
         assert_allclose(model.degrees_of_freedom_[t], one.degrees_of_freedom_, rtol=1e-12)
 
 
-@pytest.mark.parametrize("layout", [np.asarray, sp.csr_array])
-@pytest.mark.parametrize("fit_intercept", [True, False])
-@pytest.mark.parametrize(("n", "d"), [(40, 7), (20, 50)])
+@each("layout", [np.asarray, sp.csr_array])
+@each("fit_intercept", [True, False])
+@each(("n", "d"), [(40, 7), (20, 50)])
 def test_a_standardized_penalty_is_that_of_standardized_features(n, d, fit_intercept, layout):
     A, y, weight = problem(n + d, n, d)
     A[np.abs(A) < 0.5] = 0

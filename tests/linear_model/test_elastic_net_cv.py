@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from each import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -200,7 +201,7 @@ def test_progress_has_a_step_for_each_fold():
     assert [one["step"] for one in seen] == list(range(1, 9))
 
 
-@pytest.mark.parametrize(
+@each(
     ("params", "error", "message"),
     [
         ({"alphas": 0}, ValueError, "alphas=0"),

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from each import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -87,8 +88,8 @@ def test_rows_that_are_not_kept_are_computed_again(monkeypatch):
     assert_array_equal(few.dual_coef_, whole.dual_coef_)
 
 
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, "words"])
-@pytest.mark.parametrize("average", [False, True])
+@each("form", [np.asarray, sparse.csr_array, "words"])
+@each("average", [False, True])
 def test_blocks_and_single_rounds_are_one_epoch(form, average):
     X, y = load_iris()
     order = np.random.default_rng(0).permutation(len(X))[:80]

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from each import each
 from scipy import sparse as sp
 
 from mlcore import linear_model, svm
@@ -43,7 +44,7 @@ def data_of(model, engine):
     return data
 
 
-@pytest.mark.parametrize(
+@each(
     ("model", "engine", "limits"),
     [
         ("ElasticNet", "sums of products", (penalised._DENSE, penalised._SPARSE)),
@@ -67,7 +68,7 @@ def test_limits_of_engines_are_those_of_the_code(model, engine, limits):
     assert set(re.findall(r"\d+", rows[0])) - extra == {str(n) for n in limits}
 
 
-@pytest.mark.parametrize(
+@each(
     ("shape", "density", "alpha", "solver"),
     [
         ((60, 20), None, 0.0, "cholesky"),
@@ -89,7 +90,7 @@ def test_least_squares_are_solved_as_the_guide_says(shape, density, alpha, solve
     assert data_of("LinearRegression", engine)
 
 
-@pytest.mark.parametrize(
+@each(
     ("n", "d", "k", "kind", "route"),
     [
         (50, 239, 2, np.asarray, "newton"),

@@ -6,6 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 import statsmodels.api as sm
+from each import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from nist import (
@@ -164,12 +165,10 @@ def test_a_root_that_is_too_rough_leaves_the_triangle_to_qr(factor):
 # ---- other libraries
 
 
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
-@pytest.mark.parametrize("intercept", [True, False])
-@pytest.mark.parametrize("alpha", [0.0, 1.5])
-@pytest.mark.parametrize(
-    ("n", "d", "k", "dependent"), [(50, 4, 2, False), (60, 5, 2, True), (8, 20, 3, False)]
-)
+@each("form", [np.asarray, sp.csr_array])
+@each("intercept", [True, False])
+@each("alpha", [0.0, 1.5])
+@each(("n", "d", "k", "dependent"), [(50, 4, 2, False), (60, 5, 2, True), (8, 20, 3, False)])
 def test_coefficients_are_those_of_scikit_learn(n, d, k, dependent, alpha, intercept, form):
     X, Y, s = problem(n, d, k, dependent=dependent)
     peer = Ridge(alpha, fit_intercept=intercept, solver="svd") if alpha else Peer(
@@ -241,11 +240,9 @@ def test_inference_is_refused_where_there_is_none():
 # ---- leave one out
 
 
-@pytest.mark.parametrize("alpha", [0.0, 2.0])
-@pytest.mark.parametrize("intercept", [True, False])
-@pytest.mark.parametrize(
-    ("n", "d", "dependent"), [(12, 3, False), (12, 4, True), (7, 7, False), (5, 9, False)]
-)
+@each("alpha", [0.0, 2.0])
+@each("intercept", [True, False])
+@each(("n", "d", "dependent"), [(12, 3, False), (12, 4, True), (7, 7, False), (5, 9, False)])
 def test_leave_one_out_errors_are_those_of_refits(n, d, dependent, intercept, alpha):
     X, Y, s = problem(n, d, 2, dependent=dependent)
     if d == 3:
@@ -267,8 +264,8 @@ def test_leave_one_out_errors_are_those_of_refits(n, d, dependent, intercept, al
 # ---- evidence
 
 
-@pytest.mark.parametrize("intercept", [True, False])
-@pytest.mark.parametrize(
+@each("intercept", [True, False])
+@each(
     ("name", "alpha"),
     [("random", 0.5), ("collinear", 1e-6), ("badly scaled", 1e-3), ("far", 1.0)],
 )
@@ -465,9 +462,9 @@ def test_targets_of_another_shape_are_refused_later():
         LinearRegression().begin(X, Y).partial_statistics(X, Y[:, 0])
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("alpha", [0.0, 3.0])
-@pytest.mark.parametrize("intercept", [True, False])
+@each("dtype", [np.float32, np.float64])
+@each("alpha", [0.0, 3.0])
+@each("intercept", [True, False])
 def test_leave_one_out_of_other_samples_is_refused(intercept, alpha, dtype):
     X, Y, _ = problem(60, 3, 2, seed=1)
     X = (X + 100).astype(dtype)
@@ -491,8 +488,8 @@ def test_inference_says_that_weights_count_copies():
         model.inference()
 
 
-@pytest.mark.parametrize("alpha", [1e-12, 1.0, 1e12])
-@pytest.mark.parametrize("seed", range(20))
+@each("alpha", [1e-12, 1.0, 1e12])
+@each("seed", range(20))
 def test_the_gap_holds_the_rounding_of_a_mean_of_targets_that_cancel(seed, alpha):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(9, 1)) * 1e-150

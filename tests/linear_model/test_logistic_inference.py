@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 import statsmodels.api as sm
+from each import each
 from numpy.testing import assert_allclose
 from scipy import sparse as sp
 
@@ -164,8 +165,8 @@ def others(X, y):
     }
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("other", others(np.ones((150, 1)), np.ones(150)))
+@each("dtype", [np.float32, np.float64])
+@each("other", others(np.ones((150, 1)), np.ones(150)))
 def test_inference_about_other_samples_is_refused(other, dtype):
     X, y = load_iris()
     X, y = X[:, :1].astype(dtype), y == 1

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from each import each
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
 from scipy.special import softmax
@@ -11,8 +12,8 @@ from mlcore.linear_model.logistic.objective import Objective
 from mlcore.linear_model.logistic.steps.hessian_products import Products
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize(("n", "d", "n_classes"), [(1, 50, 2), (127, 60, 2), (700, 104, 3)])
+@each("dtype", [np.float32, np.float64])
+@each(("n", "d", "n_classes"), [(1, 50, 2), (127, 60, 2), (700, 104, 3)])
 def test_columns_of_zeros_and_ones_leave_out_products_of_zero(n, d, n_classes, dtype):
     """No bit of the sums changes, and they are those of their definition."""
     rng = np.random.default_rng(d)

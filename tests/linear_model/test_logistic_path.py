@@ -5,6 +5,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
+from each import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -320,7 +321,7 @@ def test_an_end_by_max_iter_is_a_warning():
             LogisticRegression(max_iter=1, **options).path(X, y, Cs=[1.0])
 
 
-@pytest.mark.parametrize(
+@each(
     ("Cs", "message"),
     [
         ([1.0, 0.0], "Cs"), ([-1.0], "Cs"), ([np.nan], "Cs"), ([], "shape"), ([[1.0]], "shape"),

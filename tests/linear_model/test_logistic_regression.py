@@ -5,6 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from each import each
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -265,8 +266,8 @@ def test_large_offsets_and_scales():
     assert_allclose(far.coef_, plain.coef_, rtol=1e-8)
 
 
-@pytest.mark.parametrize("C", [1e-300, 1e-30, 1e30, 1e300])
-@pytest.mark.parametrize("k", [2, 3])
+@each("C", [1e-300, 1e-30, 1e30, 1e300])
+@each("k", [2, 3])
 def test_extreme_C(C, k):
     X, y = drawn(200, 3, k)
     model = LogisticRegression(C=C).fit(X, y)

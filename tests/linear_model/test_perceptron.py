@@ -7,6 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from each import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -220,8 +221,8 @@ def test_tol_ends_what_does_not_improve():
     assert min(trace[-5:]) > min(trace[:-5]) - 1e-3 * len(X)
 
 
-@pytest.mark.parametrize("power", [-500, -300, 300, 500])
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@each("power", [-500, -300, 300, 500])
+@each("form", [np.asarray, sparse.csr_array])
 def test_the_unit_of_the_data_changes_nothing_without_an_intercept(form, power):
     X, y = load_iris()
     how = {"fit_intercept": False, "max_iter": 7}

@@ -8,6 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
+from each import each
 from exact_logistic import ExactLogistic
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -186,8 +187,8 @@ def rows_of(scores, y, weight):
     return LogisticRows(np.zeros((len(y), 0)), y, weight, None, n_scores, True)
 
 
-@pytest.mark.parametrize("size", [0.1, 10.0, 300.0, 2e3])
-@pytest.mark.parametrize("k", [2, 3, 5])
+@each("size", [0.1, 10.0, 300.0, 2e3])
+@each("k", [2, 3, 5])
 def test_shares_make_residuals_sum_to_zero(k, size):
     rng = np.random.default_rng([k, int(size)])
     n = 40
@@ -212,8 +213,8 @@ def test_shares_make_residuals_sum_to_zero(k, size):
     assert_allclose(found, weight @ each / weight.sum(), rtol=1e-9, atol=1e-13 * (1 + size))
 
 
-@pytest.mark.parametrize("size", [1.0, 30.0, 1e3])
-@pytest.mark.parametrize("k", [2, 3])
+@each("size", [1.0, 30.0, 1e3])
+@each("k", [2, 3])
 def test_solved_intercepts_are_those_of_sums_that_agree(k, size):
     rng = np.random.default_rng([k, int(size)])
     n = 60
@@ -236,7 +237,7 @@ def test_a_penalty_that_is_too_small_for_separated_classes_is_no_convergence():
     assert model.duality_gap_ >= model.objective_ - 1.9e6  # reached with fewer steps
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 def test_the_trace_ends_at_the_objective_and_falls(kind):
     X, y = irises(3, kind)
     trace = []

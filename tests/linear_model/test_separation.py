@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from each import each
 from scipy import sparse as sp
 from scipy.optimize import linprog
 
@@ -69,7 +70,7 @@ def test_any_scale_and_solver(scale, solver):
 
 
 @pytest.mark.filterwarnings("ignore:.*failed to converge")
-@pytest.mark.parametrize("seed", range(12))
+@each("seed", range(12))
 def test_the_verdict_is_that_of_a_linear_programme(seed):
     """Half of these small random problems are separated."""
     rng = np.random.default_rng(seed)

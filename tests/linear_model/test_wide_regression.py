@@ -5,6 +5,7 @@ import pickle
 import mpmath
 import numpy as np
 import pytest
+from each import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
@@ -67,10 +68,10 @@ def by_normal_equations(X, y, s, alpha, intercept):
 # ---- oracles
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("intercept", [True, False])
-@pytest.mark.parametrize("alpha", [0.0, 1e-3, 2.0, 1e6])
-@pytest.mark.parametrize("weighted", [True, False])
+@each("form", FORMS)
+@each("intercept", [True, False])
+@each("alpha", [0.0, 1e-3, 2.0, 1e6])
+@each("weighted", [True, False])
 def test_coefficients_are_those_of_singular_values(form, intercept, alpha, weighted):
     X, Y, s = problem(9, 40)
     model = LinearRegression(alpha=alpha, fit_intercept=intercept)
@@ -221,9 +222,9 @@ def test_nan_is_found_in_wide_samples():
 # ---- later calls
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("intercept", [True, False])
-@pytest.mark.parametrize("alpha", [0.0, 1e-6, 2.0])
+@each("form", FORMS)
+@each("intercept", [True, False])
+@each("alpha", [0.0, 1e-6, 2.0])
 def test_leave_one_out_is_that_of_refits(form, intercept, alpha):
     X, Y, s = problem(8, 30)
     model = LinearRegression(alpha=alpha, fit_intercept=intercept).fit(form(X), Y, s)

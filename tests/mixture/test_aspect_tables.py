@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from corpora import answers, corpus, start
+from each import each
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
 from sklearn.decomposition import NMF
@@ -42,8 +43,8 @@ def dense_em(G, init, steps, alpha=0.0, sample_weight=None):
     return weights, u, joint / weights[:, None], np.array(trace)
 
 
-@pytest.mark.parametrize("alpha", [0.0, 0.3])
-@pytest.mark.parametrize(
+@each("alpha", [0.0, 0.3])
+@each(
     ("n", "v", "k"), [(1, 2, 1), (7, 1, 2), (40, 30, 3), (300, 90, 8), (31, 70, 17), (12, 40, 45)]
 )
 def test_steps_are_those_of_the_dense_em(n, v, k, alpha):

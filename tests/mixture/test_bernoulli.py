@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
+from each import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -255,8 +256,8 @@ def test_partial_fit_and_warm_start_go_on():
 # ---- hard data
 
 
-@pytest.mark.parametrize("alpha", [0.0, 0.01])
-@pytest.mark.parametrize(
+@each("alpha", [0.0, 0.01])
+@each(
     "X", [np.zeros((5, 3)), np.ones((5, 3)), [[1, 0]], np.eye(4), [[1, 0, 1], [1, 0, 1], [0, 1, 1]]]
 )
 def test_hard_data_give_finite_answers(X, alpha):
@@ -395,7 +396,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("case", REFUSED)
+@each("case", REFUSED)
 def test_what_is_refused_leaves_the_old_model(case):
     params, X, message = REFUSED[case]
     model = BernoulliMixture(1).fit([[0, 1], [1, 1]])
@@ -466,8 +467,8 @@ def test_probabilities_next_to_0_and_1_are_those_of_em_with_logarithms_of_both(k
     assert_allclose(model.log_likelihood_trace_, log_em(X, weights, means, 12), rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("k", [3, 20, 40, 75])
-@pytest.mark.parametrize("as_rows", [np.asarray, sp.csr_array])
+@each("k", [3, 20, 40, 75])
+@each("as_rows", [np.asarray, sp.csr_array])
 def test_probabilities_of_0_and_1_exclude_rows_in_any_number_of_components(k, as_rows):
     rng = np.random.default_rng(k)
     means = rng.choice([0.0, 0.2, 0.7, 1.0], size=(k, 30), p=[0.05, 0.45, 0.45, 0.05])

@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from each import each
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
 from scipy.special import gammaln, logsumexp, xlog1py, xlogy
@@ -172,7 +173,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("case", REFUSED)
+@each("case", REFUSED)
 def test_what_is_refused(case):
     n_trials, X, message = REFUSED[case]
     with pytest.raises(ValueError, match=message):

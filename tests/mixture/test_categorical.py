@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
+from each import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -81,9 +82,9 @@ def with_holes(X, seed=1):
     return X
 
 
-@pytest.mark.parametrize("holes", [False, True])
-@pytest.mark.parametrize("alpha", [0.0, 0.5])
-@pytest.mark.parametrize(("n", "k"), [(30, 1), (300, 3), (100, 8), (70, 9), (90, 33)])
+@each("holes", [False, True])
+@each("alpha", [0.0, 0.5])
+@each(("n", "k"), [(30, 1), (300, 3), (100, 8), (70, 9), (90, 33)])
 def test_each_step_is_that_of_textbook_em(n, k, alpha, holes):
     X, _, _ = answers(n)
     X = with_holes(X) if holes else X
@@ -122,9 +123,7 @@ def test_answers_to_many_items_at_a_time_change_no_result(sizes, turn):
     assert_allclose(few, model.predict_proba(X)[:7], rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize(
-    "values", [[-3.0, -1.0], [0.5, 1.25], [1e6, 1e6 + 7], [-1e12, 0.0, 3e11], [255.0, 256.0]]
-)
+@each("values", [[-3.0, -1.0], [0.5, 1.25], [1e6, 1e6 + 7], [-1e12, 0.0, 3e11], [255.0, 256.0]])
 def test_categories_are_whatever_numbers(values):
     rng = np.random.default_rng(len(values))
     X = rng.integers(0, len(values), (500, 3))
@@ -277,10 +276,8 @@ def test_an_item_that_a_class_never_answers_keeps_its_probabilities():
     assert np.isfinite(model.probabilities_[1]).all()
 
 
-@pytest.mark.parametrize("alpha", [0.0, 0.01])
-@pytest.mark.parametrize(
-    "X", [np.zeros((4, 2)), [[5.0, -1.0]], np.eye(3), [[1, 2], [1, 2], [3, 4]]]
-)
+@each("alpha", [0.0, 0.01])
+@each("X", [np.zeros((4, 2)), [[5.0, -1.0]], np.eye(3), [[1, 2], [1, 2], [3, 4]]])
 def test_hard_data_give_finite_answers(X, alpha):
     for k in (1, len(X)):
         model = quietly(CategoricalMixture(k, alpha=alpha, random_state=0), X)
@@ -334,7 +331,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("case", REFUSED)
+@each("case", REFUSED)
 def test_what_is_refused_leaves_the_old_model(case):
     params, error, message = REFUSED[case]
     X = [[0, 7], [1, 7], [0, 3], [1, 5]]

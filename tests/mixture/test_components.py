@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from each import each
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
 from scipy.stats import poisson
@@ -186,13 +187,13 @@ def test_an_objective_of_minus_infinity_is_no_convergence():
     assert run.trace == [-np.inf, -np.inf, -2.0, -1.0, -1.0] and run.converged
 
 
-@pytest.mark.parametrize("kind", MIXTURES)
+@each("kind", MIXTURES)
 def test_estimators_are_at_most_three_classes_above_the_model(kind):
     tower = [c for c in kind.__mro__ if issubclass(c, Model) and c not in {Model, EMModel}]
     assert len(tower) <= 3, tower
 
 
-@pytest.mark.parametrize("kind", MIXTURES)
+@each("kind", MIXTURES)
 def test_a_fit_draws_from_random_state_once(kind):
     X = np.random.default_rng(0).integers(0, 2, (60, 4)).astype(float)
     used, expected = np.random.RandomState(5), np.random.RandomState(5)
@@ -201,7 +202,7 @@ def test_a_fit_draws_from_random_state_once(kind):
     assert used.randint(1 << 30) == expected.randint(1 << 30)
 
 
-@pytest.mark.parametrize("kind", MIXTURES)
+@each("kind", MIXTURES)
 def test_steps_on_later_blocks_draw_nothing(kind):
     X = np.random.default_rng(0).integers(0, 2, (300, 4)).astype(float)
     used = np.random.RandomState(5)

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from each import each
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mlcore.mixture import (
@@ -119,7 +120,7 @@ def test_several_starts_of_which_none_takes_a_step(case):
     assert fits[1].score(X) == fits[0].score(X)  # the first of equals
 
 
-@pytest.mark.parametrize("seed", range(5))
+@each("seed", range(5))
 def test_rows_far_from_each_other_are_drawn_alike_by_distances_and_by_rows(seed):
     rng = np.random.default_rng(seed)
     Z, weight, k = rng.normal(size=(60, 7)), rng.random(60), 1 + 3 * seed

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from each import each
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris
 from sklearn.mixture import GaussianMixture as Peer
@@ -220,7 +221,7 @@ def test_from_parameters_is_a_fitted_mixture(kind):
     assert again.n_iter_ == 1
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "message"),
     [
         (([0.5, 0.6], np.zeros((2, 2)), np.ones(2), "spherical"), "weights must be .* sum 1"),

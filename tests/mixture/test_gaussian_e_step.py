@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from each import each
 from numpy.testing import assert_allclose
 from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
@@ -59,8 +60,8 @@ def test_sums_whatever_the_labels_in_a_block(kind, n, d, k):
     assert (rows._labels == r.argmax(axis=1)).all()
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("n", [1, 1024, 5000])
+@each("dtype", [np.float32, np.float64])
+@each("n", [1, 1024, 5000])
 def test_location_and_variances_are_the_weighted_mean_and_variances(n, dtype):
     rng = np.random.default_rng(n)
     X = (rng.normal(size=(n, 7)) * np.arange(7) + 1000).astype(dtype)  # the first is constant

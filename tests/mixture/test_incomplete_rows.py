@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from each import each
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
 from scipy.stats import norm
@@ -61,11 +62,9 @@ def em_written_out(X, n_steps, weights, means, variances, added=0.0, sample_weig
 
 
 @pytest.mark.filterwarnings("ignore:.*fell by .* reg_covar=0.3 adds")
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("added", [0.0, 0.3])
-@pytest.mark.parametrize(
-    ("n", "d", "k", "holes"), [(50, 1, 1, 0.3), (300, 3, 2, 0.5), (90, 7, 4, 0.1)]
-)
+@each("weighted", [False, True])
+@each("added", [0.0, 0.3])
+@each(("n", "d", "k", "holes"), [(50, 1, 1, 0.3), (300, 3, 2, 0.5), (90, 7, 4, 0.1)])
 def test_every_step_is_that_of_em_written_out(n, d, k, holes, added, weighted):
     X, _ = blobs(n, d, k, holes)
     weight = np.random.default_rng(1).uniform(0.5, 2, n) if weighted else None
@@ -197,7 +196,7 @@ def test_a_number_added_to_variances_is_added_once():
     assert_allclose(model.means_[0], np.nanmean(X, axis=0), rtol=1e-8)
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "X", "message"),
     [
         ({"missing": "ignore"}, [[1.0], [np.nan]], "covariance_type='full'"),

@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from each import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -334,8 +335,8 @@ def test_small_components_follow_exact_em(k, weight):
     assert_allclose(model.means_, u.astype(float), rtol=1e-8, atol=1e-12)
 
 
-@pytest.mark.parametrize("alpha", [0.0, 0.01])
-@pytest.mark.parametrize(
+@each("alpha", [0.0, 0.01])
+@each(
     "X",
     [
         np.zeros((5, 3)),
@@ -392,7 +393,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("case", REFUSED)
+@each("case", REFUSED)
 def test_what_is_refused_leaves_the_old_model(case):
     params, X, message = REFUSED[case]
     model = MultinomialMixture(1).fit([[1, 2], [3, 0]])

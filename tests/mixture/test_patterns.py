@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
+from each import each
 
 from mlcore.mixture import CategoricalMixture
 from mlcore.mixture.discrete.patterns import Patterns
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("sizes", [(3, 2), (2, 3, 4), (300, 2)])
+@each("dtype", [np.float32, np.float64])
+@each("sizes", [(3, 2), (2, 3, 4), (300, 2)])
 def test_a_value_just_beyond_the_categories_is_unknown(sizes, dtype):
     patterns = Patterns(list(sizes), [False] * len(sizes), 10**6, 8)
     categories = [np.arange(float(size)) for size in sizes]

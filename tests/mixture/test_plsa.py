@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from corpora import answers, corpus, start
+from each import each
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -235,8 +236,8 @@ def test_impossible_words_are_exactly_so(dtype):
     assert_allclose(model.score(X, sample_weight=[1, 0]), np.log(0.5), rtol=1e-6)
 
 
-@pytest.mark.parametrize("G", [[[3.0]], [[1.0, 2.0, 0.0]], [[1.0], [4.0]], [[0.0, 1e-310]]])
-@pytest.mark.parametrize("alpha", [0.0, 0.1])
+@each("G", [[[3.0]], [[1.0, 2.0, 0.0]], [[1.0], [4.0]], [[0.0, 1e-310]]])
+@each("alpha", [0.0, 0.1])
 def test_one_document_or_one_word(G, alpha):
     G = np.array(G)
     model = fitted(G, alpha=alpha, n_components=2)
@@ -246,8 +247,8 @@ def test_one_document_or_one_word(G, alpha):
     assert all(np.isfinite(table).all() for table in answers(model))
 
 
-@pytest.mark.parametrize("scale", [1e8, 1e-6, 0.3, 1e140, 1e-300])
-@pytest.mark.parametrize("alpha", [0.0, 0.1])
+@each("scale", [1e8, 1e-6, 0.3, 1e140, 1e-300])
+@each("alpha", [0.0, 0.1])
 def test_huge_tiny_and_broken_counts(scale, alpha):
     model = fitted(scale * corpus(), alpha=alpha)
     trace = model.log_likelihood_trace_
@@ -281,7 +282,7 @@ def test_a_component_without_counts_is_reported():
         assert_allclose(table.sum(axis=-1), 1, rtol=100 * EPS)
 
 
-@pytest.mark.parametrize(
+@each(
     ("G", "weights", "message"),
     [
         ([[1.0, -2.0]], None, "Negative values in data passed to PLSA .least: -2"),
@@ -289,7 +290,7 @@ def test_a_component_without_counts_is_reported():
         ([[0.0, 1.0], [0.0, 0.0]], [0, 1], "X has no counts"),
     ],
 )
-@pytest.mark.parametrize("form", [np.array, sp.csr_array])
+@each("form", [np.array, sp.csr_array])
 def test_what_is_no_matrix_of_counts_is_refused(G, weights, message, form):
     with pytest.raises(ValueError, match=message):
         PLSA(n_components=1).fit(form(G), sample_weight=weights)

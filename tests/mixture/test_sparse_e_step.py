@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from each import each
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
 from scipy.special import logsumexp
@@ -222,9 +223,9 @@ def test_largest_integer():
     assert largest_integer(np.append(np.ones(50_000), 0.5)) == np.inf
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("d", [1, 3, 8, 16, 21, 100])
-@pytest.mark.parametrize("threshold", [0.5, -1.0])
+@each("dtype", [np.float32, np.float64])
+@each("d", [1, 3, 8, 16, 21, 100])
+@each("threshold", [0.5, -1.0])
 def test_bits_that_are_not_the_usual_ones(dtype, d, threshold):
     rng = np.random.default_rng(d)
     X = rng.integers(0, 2, (40, d)).astype(dtype)

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from each import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -81,7 +82,7 @@ def collapse(count, *, weight=None, d=2, near=0):
     return warned(model, X, weights)[0]
 
 
-@pytest.mark.parametrize(
+@each(
     ("count", "how", "is_spike"),
     [
         (4, {}, False),

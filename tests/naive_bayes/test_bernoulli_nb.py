@@ -5,6 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import sklearn.naive_bayes
+from each import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -45,9 +46,9 @@ def test_manning_chapter_13():
     assert_allclose(model.predict_proba([NEW])[0, 1], 59049 / 309049, rtol=1e-14)
 
 
-@pytest.mark.parametrize("alpha", ["1", "1/4", "1/1" + "0" * 60])
-@pytest.mark.parametrize("missing", [0.0, 0.3, 0.9])
-@pytest.mark.parametrize("seed", range(2))
+@each("alpha", ["1", "1/4", "1/1" + "0" * 60])
+@each("missing", [0.0, 0.3, 0.9])
+@each("seed", range(2))
 def test_posteriors_are_those_of_fractions(seed, missing, alpha):
     """The smallest alpha stands for 0, whose posteriors are the limit."""
     X, y = problem(seed, missing=missing)
@@ -59,8 +60,8 @@ def test_posteriors_are_those_of_fractions(seed, missing, alpha):
     assert_allclose(sparse.predict_proba(sp.csr_array(X)), expected, rtol=1e-12, atol=1e-30)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("binarize", [0.0, 0.5, None])
+@each("dtype", [np.float32, np.float64])
+@each("binarize", [0.0, 0.5, None])
 def test_all_forms_of_rows_agree_with_scikit_learn(dtype, binarize):
     X, y = problem(7, 300, 40, 4)
     weight = np.random.default_rng(1).uniform(0.5, 2, 300)

@@ -9,6 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import sklearn.naive_bayes
+from each import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -172,7 +173,7 @@ LARGE_FORMS = {
 }
 
 
-@pytest.mark.parametrize("form", LARGE_FORMS)
+@each("form", LARGE_FORMS)
 def test_integers_that_float64_cannot_tell_apart_are_refused(form):
     X, labels = LARGE_FORMS[form], np.arange(40) % 2
     place = 1 if "strings" in form or form == "polars" else 0

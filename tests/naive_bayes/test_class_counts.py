@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from each import each
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
 from threadpoolctl import threadpool_limits
@@ -31,9 +32,9 @@ def summed(X, codes, weights, n_classes, kind, threshold):
     return indicator @ added
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("container", ["dense", np.int32, np.int64])
+@each("kind", KINDS)
+@each("dtype", [np.float32, np.float64])
+@each("container", ["dense", np.int32, np.int64])
 def test_sums_of_rows(kind, dtype, container):
     shapes = [(1, 1), (7, 3), (60, 37), (4000, 13), (9, 2000)]
     for shape, weighted in product(shapes, [False, True]):
@@ -70,8 +71,8 @@ def test_threads_change_no_bit(kind, container):
     assert len(set(found)) == 1
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+@each("kind", KINDS)
+@each("container", [np.asarray, sp.csr_array])
 def test_values_that_are_refused(kind, container):
     codes = np.zeros(2000, np.intp)
     for place, value in product([0, 700, 1999], [np.nan, np.inf, -np.inf, 1e300]):
@@ -81,8 +82,8 @@ def test_values_that_are_refused(kind, container):
         assert found is None, (place, value)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("place", [0, 500, 1999])
+@each("kind", KINDS)
+@each("place", [0, 500, 1999])
 def test_structure_that_is_refused(kind, place):
     X = sp.csr_array(rows_of(kind, (2000, 11), density=1.0 if kind != "binary" else 2.0))
     codes = np.zeros(2000, np.intp)
@@ -171,8 +172,8 @@ def test_a_sum_of_duplicates_is_compared_with_the_threshold(dtype):
     assert class_counts(X, np.zeros(1, np.intp), None, 1, "binary") is None
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("value", [-1, 2, np.iinfo(np.int64).min])
+@each("kind", KINDS)
+@each("value", [-1, 2, np.iinfo(np.int64).min])
 def test_integers_that_are_refused(kind, value):
     X = sp.csr_array(np.ones((700, 3), np.int64))
     X.data[1800] = value

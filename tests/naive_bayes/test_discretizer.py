@@ -7,6 +7,7 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 import pytest
+from each import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
@@ -88,7 +89,7 @@ def test_missing_values_stay_and_equal_values_share_a_bin():
     assert_array_equal(empty.transform([[1.0]]), [[0]])
 
 
-@pytest.mark.parametrize(
+@each(
     ("params", "message"),
     [
         ({"edges": [[1.0]]}, "edges must be a list of 2"),

@@ -5,6 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import sklearn.naive_bayes
+from each import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -131,8 +132,8 @@ def test_without_smoothing_a_constant_class_is_refused():
     GaussianNB().fit(X, [0, 0, 1, 1])
 
 
-@pytest.mark.parametrize("power", [-564, -166, -100, 100, 300])
-@pytest.mark.parametrize("column", [0, None])
+@each("power", [-564, -166, -100, 100, 300])
+@each("column", [0, None])
 def test_first_rows_of_another_size_change_nothing(power, column):
     """Rows are added in units of the largest: what the first rows are in does not matter."""
     X, y = problem(1, n=60)

@@ -6,6 +6,7 @@ from math import log
 import numpy as np
 import pytest
 import sklearn.naive_bayes
+from each import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -45,8 +46,8 @@ def test_manning_chapter_13():
     assert_allclose(model.predict_proba([NEW])[0, 1], 4782969 / 6934265, rtol=1e-14)
 
 
-@pytest.mark.parametrize("alpha", ["1", "1/4", "1/1" + "0" * 60])
-@pytest.mark.parametrize("seed", range(4))
+@each("alpha", ["1", "1/4", "1/1" + "0" * 60])
+@each("seed", range(4))
 def test_posteriors_are_those_of_fractions(seed, alpha):
     """The smallest alpha stands for 0, whose posteriors are the limit."""
     X, y = problem(seed)
@@ -79,7 +80,7 @@ def test_unsorted_and_repeated_entries_are_summed():
     assert_array_equal(model.feature_count_, [[2, 4], [0, 4]])
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "message"),
     [
         (lambda X: X.data.__setitem__(3, -1.0), "Negative values"),
@@ -174,8 +175,8 @@ def test_refused_calls_leave_the_model():
     assert_allclose(flat.class_log_prior_, -log(3), rtol=1e-15)
 
 
-@pytest.mark.parametrize("alpha", [[1.0, 2.0, 0.5, 0.1], [0.0, 1.0, 0.0, 3.0], [1e-9] * 4])
-@pytest.mark.parametrize("convert", [np.asarray, sp.csr_array])
+@each("alpha", [[1.0, 2.0, 0.5, 0.1], [0.0, 1.0, 0.0, 3.0], [1e-9] * 4])
+@each("convert", [np.asarray, sp.csr_array])
 def test_each_word_may_have_its_pseudo_count(alpha, convert):
     rng = np.random.default_rng(0)
     X, y = rng.poisson(1.0, (30, 4)) + 1.0, rng.integers(0, 3, 30)

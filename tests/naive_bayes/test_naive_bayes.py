@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import sklearn.naive_bayes
+from each import each
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
 from threadpoolctl import threadpool_limits
@@ -95,8 +96,8 @@ def test_sparse_and_dense_rows_agree(model, peer):
             assert_allclose(model.predict_proba(form(rows)), expected, rtol=1e-10)
 
 
-@pytest.mark.parametrize("model", [MultinomialNB(), BernoulliNB(), BernoulliNB(binarize=None)])
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e200])
+@each("model", [MultinomialNB(), BernoulliNB(), BernoulliNB(binarize=None)])
+@each("value", [np.nan, np.inf, -np.inf, 1e200])
 def test_values_that_are_no_numbers_are_refused(model, value):
     X, y = (counts()[0] > 0).astype(float), counts()[1]
     model.fit(sp.csr_array(X), y)

@@ -5,6 +5,7 @@ from functools import reduce
 
 import numpy as np
 import pytest
+from each import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -259,8 +260,8 @@ def test_the_culprit_is_named_among_rows_left_out(bad, dtype):
         scatter_of(X, None, origin_of(X))
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("exponent", [-200, 2, 200])
+@each("dtype", [np.float32, np.float64])
+@each("exponent", [-200, 2, 200])
 def test_the_unit_of_weights_is_only_that_of_sums(dtype, exponent):
     """To the last bit, also where weighted rows in float32 have no products."""
     rng = np.random.default_rng(7)
@@ -279,10 +280,10 @@ def test_the_unit_of_weights_is_only_that_of_sums(dtype, exponent):
             assert_array_equal(scaled_by_class, np.ldexp(by_class, exponent))
 
 
-@pytest.mark.parametrize("n", [400, 3000])  # the second in groups of rows
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("far", [0.0, 1e6])  # the second is summed again about its own mean
-@pytest.mark.parametrize("power", [0, [3, -2, 0, 1]])
+@each("n", [400, 3000])  # the second in groups of rows
+@each("weighted", [False, True])
+@each("far", [0.0, 1e6])  # the second is summed again about its own mean
+@each("power", [0, [3, -2, 0, 1]])
 def test_sums_by_class_are_those_over_its_rows(n, weighted, far, power):
     rng = np.random.default_rng(5)
     X = rng.normal(size=(n, 4))
@@ -301,9 +302,9 @@ def test_sums_by_class_are_those_over_its_rows(n, weighted, far, power):
         assert (np.abs(by_class[c] - rows.sum(axis=0)) <= n * 2.3e-16 * size).all()
 
 
-@pytest.mark.parametrize("power", [0, 2])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("n", [300, 2500])
+@each("power", [0, 2])
+@each("dtype", [np.float32, np.float64])
+@each("n", [300, 2500])
 def test_two_blocks_side_by_side_are_the_joined_rows(dtype, power, n):
     rng = np.random.default_rng(6)
     X, Y = rng.normal(size=(n, 7)).astype(dtype), rng.normal(size=(n, 30)).astype(dtype)
@@ -325,8 +326,8 @@ def test_statistics_of_different_models_are_not_merged():
         merged_scatter(one, two)
 
 
-@pytest.mark.parametrize(("bad", "word"), [(np.nan, "NaN"), (np.inf, "infinity"), (1e200, "large")])
-@pytest.mark.parametrize("rows", [slice(2999, 3000), slice(0, 3000)])
+@each(("bad", "word"), [(np.nan, "NaN"), (np.inf, "infinity"), (1e200, "large")])
+@each("rows", [slice(2999, 3000), slice(0, 3000)])
 def test_the_culprit_is_named(bad, word, rows):
     X = np.random.default_rng(0).normal(size=(3000, 3))
     X[rows, 1] = bad
@@ -393,7 +394,7 @@ def test_later_rows_may_be_far_larger_than_the_first(name, small, large):
                 assert_allclose(getattr(model, attribute), expected, rtol=1e-7, atol=atol)
 
 
-@pytest.mark.parametrize("name", BY_BLOCKS)
+@each("name", BY_BLOCKS)
 def test_sums_that_overflow_in_the_units_of_the_first_rows_are_refused(name):
     X, y = rows_of_two_sizes(name, 1e-170, 1.0)
     targets = [() if y is None else (y[rows],) for rows in (slice(20), slice(20, None))]

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from each import each
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
 from threadpoolctl import threadpool_limits
@@ -33,9 +34,9 @@ def test_products_match_their_definition(shape, dtype, density):
     assert_array_equal(one, products @ V)
 
 
-@pytest.mark.parametrize("offset", [0.0, 1e8])
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@each("offset", [0.0, 1e8])
+@each("weighted", [False, True])
+@each("dtype", [np.float32, np.float64])
 def test_moments_of_sparse_columns(offset, weighted, dtype):
     rng = np.random.default_rng(0)
     X = np.where(rng.random((500, 6)) < 0.3, rng.normal(size=(500, 6)), 0.0)

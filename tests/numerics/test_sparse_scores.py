@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from each import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -66,7 +67,7 @@ def test_scores_are_a_product_in_any_order_of_columns(kind, dtype, index, k):
     assert_allclose(probabilities.sum(axis=1), 1, rtol=(k + 4) * EPS)
 
 
-@pytest.mark.parametrize("gap", [0.0, 1e-3, 30.0, 700.0, 740.0, 760.0, np.inf])
+@each("gap", [0.0, 1e-3, 30.0, 700.0, 740.0, 760.0, np.inf])
 def test_probabilities_of_any_size(gap):
     X = sp.csr_array(np.ones((1, 1)))
     found = sparse_scores(X, EntryScores.of(np.zeros((2, 1)), np.array([0, -gap]), "value"),
@@ -95,8 +96,8 @@ def test_duplicates_count_as_their_sum(data):
         assert_array_equal(found, counted(dense, kind, 2.0) @ weights.T)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("place", [0, 700, 1999])
+@each("kind", KINDS)
+@each("place", [0, 700, 1999])
 def test_what_is_refused(kind, place):
     X = sp.csr_array(np.ones((2000, 11)))
     scores = EntryScores.of(np.ones((3, 11)), np.zeros(3), kind)

@@ -8,6 +8,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+from each import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -70,9 +71,9 @@ def test_projections_are_the_nearest_vectors(kind):
         assert_allclose(vectors.project(vectors.start(len(w))), vectors.start(len(w)), atol=1e-15)
 
 
-@pytest.mark.parametrize("schedule", SCHEDULES)
-@pytest.mark.parametrize("kind", ["ball", "box", "simplex"])
-@pytest.mark.parametrize("loss", LOSSES)
+@each("schedule", SCHEDULES)
+@each("kind", ["ball", "box", "simplex"])
+@each("loss", LOSSES)
 def test_rounds_are_those_of_the_definition(loss, kind, schedule):
     X, y = stream(1, loss, n=11)
     how = {"loss": loss, "radius": 0.8, "projection": kind, "schedule": schedule}

@@ -5,6 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -22,9 +23,9 @@ def stream(seed, n=40, d=3, k=2):
     return X, X @ rng.normal(size=(d, k)) + rng.normal(size=(n, k)), rng.integers(0, 3, n) + 0.0
 
 
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("intercept", [True, False])
+@each("form", [np.asarray, sp.csr_array])
+@each("dtype", [np.float32, np.float64])
+@each("intercept", [True, False])
 def test_rounds_are_those_of_the_definition(intercept, dtype, form):
     X, Y, s = stream(0)
     X, s = X.astype(dtype), s + 0.5

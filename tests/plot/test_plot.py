@@ -10,6 +10,7 @@ import pandas
 import polars
 import pyarrow
 import pytest
+from each import each
 from matplotlib import pyplot
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.cluster import hierarchy
@@ -91,7 +92,7 @@ def pictures():
     return pyplot.imread(SHEET)
 
 
-@pytest.mark.parametrize("name", CALLS)
+@each("name", CALLS)
 def test_axes_of_another_kind_are_refused(name):
     with pytest.raises(ValueError, match="ax"):
         CALLS[name](3)
@@ -701,7 +702,7 @@ def test_a_path_of_several_classes_asks_for_one():
         assert chosen == targets.alphas[targets.gcv[:, target].argmin()]
 
 
-@pytest.mark.parametrize(
+@each(
     ("path", "options", "match"),
     [
         ("lasso", {}, "path='lasso'"),

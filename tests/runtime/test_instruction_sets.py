@@ -73,7 +73,7 @@ def answer(path):
 
 
 def test_instruction_sets(tmp_path):
-    folders = [TESTS / name for name in ("runtime", "kernels", "svm", "every_model")]
+    folders = [TESTS, *(TESTS / name for name in ("runtime", "kernels", "svm", "every_model"))]
     path, here = tmp_path / "found.npz", results()
     for target in TARGETS:
         environment = os.environ | {

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from each import each
 
 from mlcore.kernels import gram_matrix
 from mlcore.runtime import scratch
@@ -53,8 +54,8 @@ def test_a_far_larger_buffer_waits_for_a_larger_array():
     assert len(scratch._free_large) == 1 and small.shape == SHAPE
 
 
-@pytest.mark.parametrize("shape", [(1,), (10, 10), (3, 7), SHAPE, (0, 4)])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@each("shape", [(1,), (10, 10), (3, 7), SHAPE, (0, 4)])
+@each("dtype", [np.float32, np.float64])
 def test_arrays_begin_on_a_cache_line(shape, dtype):
     arrays = [scratch_array(shape, dtype) for _ in range(5)]
     for k, array in enumerate(arrays):

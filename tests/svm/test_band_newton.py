@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from each import each
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
 from scipy.optimize import minimize_scalar
@@ -41,7 +42,7 @@ def test_dual_variables_maximise_the_envelope(squared):
     assert_array_equal(inside.astype(bool), free)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@each("seed", range(8))
 def test_the_minimum_along_a_line_is_exact(seed):
     n = 40
     band, rng = band_of(n, seed), np.random.default_rng([seed, 1])

@@ -4,6 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from each import each
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -129,7 +130,7 @@ def test_scores_do_not_depend_on_the_route_with_all_of_the_kernel(seed, C, cv):
     assert_allclose(found, found[0], rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize(
+@each(
     "machine", [SVC(C=1e-3), NuSVC(nu=1.0), SVR(C=1e-3), NuSVR(C=1e-3, nu=1.0), OneClassSVM(nu=1.0)]
 )
 def test_the_bias_of_multipliers_at_their_bounds_is_a_middle(machine):

@@ -8,6 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
+from each import each
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -150,8 +151,8 @@ def test_the_gap_of_kernel_machines_bounds_the_excess(machine, kernel, gamma, se
     assert_law(clone(machine).set_params(**parameters), X, y, np.full(n, 2.0**power))
 
 
-@pytest.mark.parametrize("epsilon", [0.0, 1e-12, 1e6])
-@pytest.mark.parametrize("C", [1e-12, 1.0, 1e12])
+@each("epsilon", [0.0, 1e-12, 1e6])
+@each("C", [1e-12, 1.0, 1e12])
 def test_the_gap_holds_for_any_cost_and_width_of_the_tube(C, epsilon):
     X, y = samples(60)
     assert_law(SVR(C=C, epsilon=epsilon, gamma=1.0, max_iter=100_000), X, y)
@@ -166,8 +167,8 @@ def test_multipliers_that_cancel_do_not_hide_from_the_gap(C):
             assert_law(NuSVR(C=C, gamma=1.0, nu=0.6, max_iter=200_000), X, y, weight)
 
 
-@pytest.mark.parametrize("scale", [1e-140, 1e-9, 1e9, 1e140])
-@pytest.mark.parametrize("machine", MACHINES)
+@each("scale", [1e-140, 1e-9, 1e9, 1e140])
+@each("machine", MACHINES)
 def test_the_gap_holds_for_any_unit_of_the_features(machine, scale):
     X, y = samples(60)
     machine = clone(machine).set_params(kernel="linear", max_iter=100_000)
@@ -211,7 +212,7 @@ def test_samples_of_seconds_since_1970_give_no_false_evidence():
 OF_ANY_OFFSET = [SVC(), NuSVC(nu=0.2), SVR(), NuSVR(), SVC(multi_class="ovr"), SVCCV(Cs=[1.0])]
 
 
-@pytest.mark.parametrize(
+@each(
     ("machine", "dtype", "layout"),
     [
         (machine, dtype, [np.asarray, sparse.csr_array][(i + j) % 2])

@@ -1,13 +1,13 @@
 """Feasible starts: within bounds, of the required sum, near what they come from."""
 
 import numpy as np
-import pytest
+from each import each
 from numpy.testing import assert_array_equal
 
 from mlcore.svm.smo.feasible_start import feasible_start
 
 
-@pytest.mark.parametrize("seed", range(20))
+@each("seed", range(20))
 def test_feasible_start_is_feasible_and_keeps_bounds(seed):
     rng = np.random.default_rng(seed)
     upper = np.where(rng.random(30) < 0.5, rng.random(30), 0)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from each import each
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import svm as peer
 
@@ -63,8 +64,8 @@ def test_nu_svc_of_classes_that_coincide_is_constant_with_a_warning():
     assert_allclose(model.verify(X, y).duality_gap, 0, atol=1e-6)
 
 
-@pytest.mark.parametrize("tol", [1e-1, 1e-3])
-@pytest.mark.parametrize("seed", range(4))
+@each("tol", [1e-1, 1e-3])
+@each("seed", range(4))
 def test_nu_svc_warns_of_a_margin_that_cannot_be_told_from_zero(seed, tol):
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(600, 2)), rng.integers(0, 2, 600)  # no relation: the hulls meet
@@ -87,8 +88,8 @@ def test_infeasible_nu_is_refused_before_any_kernel_value():
             NuSVC(nu=nu).fit(X, y)
 
 
-@pytest.mark.parametrize("n", [120, 500, 1000])
-@pytest.mark.parametrize("seed", range(3))
+@each("n", [120, 500, 1000])
+@each("seed", range(3))
 def test_nu_bounds_the_share_of_margin_errors(n, seed):
     X, y = overlapping(n, 3, seed)
     model = NuSVC(nu=0.6, gamma=GAMMA).fit(X, y)

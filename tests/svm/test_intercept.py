@@ -1,7 +1,7 @@
 """The best intercept, against a search over all kinks, and weighted quantiles by sorting."""
 
 import numpy as np
-import pytest
+from each import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -22,9 +22,9 @@ def test_weighted_quantile(seed, n, part):
     assert weights[values <= q].sum() >= share - tolerance or q >= values.max()
 
 
-@pytest.mark.parametrize("n", [3, 40, 700])
-@pytest.mark.parametrize("squared", [True, False])
-@pytest.mark.parametrize("of_classes", [True, False])
+@each("n", [3, 40, 700])
+@each("squared", [True, False])
+@each("of_classes", [True, False])
 def test_no_other_intercept_is_better(of_classes, squared, n):
     for seed in range(10 if n < 700 else 2):
         rng = np.random.default_rng([seed, n])

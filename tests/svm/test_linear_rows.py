@@ -1,7 +1,7 @@
 """Products with rows in every form, beside those of plain arrays."""
 
 import numpy as np
-import pytest
+from each import each
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
 
@@ -22,7 +22,7 @@ def data(form):
     return np.round(np.where(rng.random((2_500, 9)) < share, rng.normal(size=(2_500, 9)), 0), 3)
 
 
-@pytest.mark.parametrize("form", FORMS)
+@each("form", FORMS)
 def test_products(form):
     given = FORMS[form](data(form))
     X = (given.toarray() if sp.issparse(given) else given).astype(np.float64)

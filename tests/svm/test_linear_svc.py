@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from each import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -89,8 +90,8 @@ def test_the_worked_active_sets():
     assert at_cost.sum() == 19 and ((beta > 1e-6) & ~at_cost).sum() == 4
 
 
-@pytest.mark.parametrize("C", [0.01, 1.0, 30.0])
-@pytest.mark.parametrize("seed", range(3))
+@each("C", [0.01, 1.0, 30.0])
+@each("seed", range(3))
 def test_hinge_is_the_linear_kernel_machine(seed, C):
     X, y, s = samples(seed)
     model = tight("hinge", C=C).fit(X, y, s)
@@ -275,8 +276,8 @@ def test_hard_margin(loss):
 
 
 @pytest.mark.filterwarnings("ignore::mlcore.checks.errors.ConvergenceWarning")
-@pytest.mark.parametrize("C", [1e-300, 1e-12, 1e12, 1e300])
-@pytest.mark.parametrize("loss", LOSSES)
+@each("C", [1e-300, 1e-12, 1e12, 1e300])
+@each("loss", LOSSES)
 def test_costs_of_any_size(loss, C):
     X, y = iris()
     model = LinearSVC(C, loss=loss).fit(X, y)
@@ -291,9 +292,9 @@ def test_costs_of_any_size(loss, C):
         assert model.score(X, y) > 0.95
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("unit", [2.0**-400, 1.0, 2.0**400])
-@pytest.mark.parametrize("offset", [0.0, 1e8])
+@each("loss", LOSSES)
+@each("unit", [2.0**-400, 1.0, 2.0**400])
+@each("offset", [0.0, 1e8])
 def test_far_and_tiny_and_huge_samples(offset, unit, loss):
     X, y, _ = samples(4)
     X = np.round(X * 1024) / 1024

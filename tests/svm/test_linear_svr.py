@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from each import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
@@ -47,8 +48,8 @@ def test_squares_without_a_tube_are_ridge_regression(C):
     assert_allclose(model.objective_, C * ridge.objective_, rtol=1e-12)
 
 
-@pytest.mark.parametrize("epsilon", [0.0, 0.3])
-@pytest.mark.parametrize("seed", range(3))
+@each("epsilon", [0.0, 0.3])
+@each("seed", range(3))
 def test_the_plain_loss_is_the_linear_kernel_machine(seed, epsilon):
     X, y, s = samples(seed)
     model = LinearSVR(2.0, epsilon=epsilon, tol=1e-10).fit(X, y, s)
@@ -121,8 +122,8 @@ def test_constant_targets_and_one_sample(loss):
         assert model.verify(rows, y).duality_gap <= 1e-9 * abs(y[0]) ** 2
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("power", [-500, -300, 300, 490])
+@each("loss", LOSSES)
+@each("power", [-500, -300, 300, 490])
 def test_targets_of_any_unit(power, loss):
     X, y, _ = samples(1)
     expected = LinearSVR(loss=loss, tol=1e-10).fit(X, y)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from each import each
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 from scipy.special import expit, logit
@@ -31,7 +32,7 @@ def softened(signs, w):
     return np.where(signs > 0, (n_plus + 1) / (n_plus + 2), 1 / (n_minus + 2))
 
 
-@pytest.mark.parametrize("seed", range(5))
+@each("seed", range(5))
 def test_the_penalised_likelihood_is_the_greatest(seed):
     f, signs, w = noisy(seed)
     t = softened(signs, w)
@@ -56,7 +57,7 @@ def test_the_penalised_likelihood_is_the_greatest(seed):
     assert_allclose(apply_link(new, found, anchored=False), expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@each("seed", range(5))
 def test_weights_are_copies_in_any_order(seed):
     f, signs, w = noisy(seed)
     copies = np.random.default_rng(seed).permutation(np.repeat(np.arange(len(f)), w.astype(int)))
@@ -91,7 +92,7 @@ def test_separable_one_sided_contrary_and_equal_values(scale):
     assert_allclose(equal.offset, logit(t.mean()))
 
 
-@pytest.mark.parametrize("seed", range(5))
+@each("seed", range(5))
 def test_anchored_links_are_increasing_and_above_one_half_where_f_is_positive(seed):
     rng = np.random.default_rng(seed)
     link = Link(rng.normal(), rng.exponential(size=4), np.sort(rng.normal(size=3)))
@@ -105,8 +106,8 @@ def test_anchored_links_are_increasing_and_above_one_half_where_f_is_positive(se
     assert apply_link(np.zeros(1), link, anchored=True) <= 0.5
 
 
-@pytest.mark.parametrize("unit", [1e-9, 1e-5, 1e-2])
-@pytest.mark.parametrize("anchored", [False, True])
+@each("unit", [1e-9, 1e-5, 1e-2])
+@each("anchored", [False, True])
 def test_values_all_but_constant_far_from_0_get_the_share_of_positives(unit, anchored):
     rng = np.random.default_rng(0)
     f = -1 + unit * rng.normal(size=2000)

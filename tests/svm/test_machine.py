@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from each import each
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
@@ -35,7 +36,7 @@ def found(machine, X):
     return getattr(machine, "decision_function", machine.predict)(X)
 
 
-@pytest.mark.parametrize("cls", MACHINES)
+@each("cls", MACHINES)
 def test_what_a_user_replaces_after_a_prediction_counts(cls):
     X, y = samples()
     machine = cls().fit(X, y)
@@ -131,8 +132,8 @@ def test_several_classes_take_little_memory_beside_the_rows():
     assert peak_of_predictions(machine, n=200_000) < 30e6
 
 
-@pytest.mark.parametrize("power", [-1000, -600, 600, 1000])
-@pytest.mark.parametrize("machine", [NuSVC(nu=0.3, tol=1e-8), OneClassSVM(nu=0.2, tol=1e-8)])
+@each("power", [-1000, -600, 600, 1000])
+@each("machine", [NuSVC(nu=0.3, tol=1e-8), OneClassSVM(nu=0.2, tol=1e-8)])
 def test_weights_of_any_size_give_the_same_machine(machine, power):
     X, y = samples()
     y[X[:, 1] > 0.5] += 2  # several binary problems

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from each import each
 from numpy.testing import assert_allclose, assert_array_equal
 from threadpoolctl import threadpool_limits
 
@@ -26,8 +27,8 @@ def machine(n_classes, seed, n_rows=5):
     return values, dual_coef, n_support, intercept
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("n_classes", [3, 4, 9])
+@each("dtype", [np.float32, np.float64])
+@each("n_classes", [3, 4, 9])
 def test_pair_decisions_are_the_sums_of_each_duel(n_classes, dtype):
     for n_rows in (0, 1, 63, 64, 65, 200):
         values, dual_coef, n_support, intercept = machine(n_classes, 0, n_rows)

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from each import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -147,8 +148,8 @@ def test_nu_out_of_range_is_named(nu):
         OneClassSVM(nu=nu).fit(cloud(10))
 
 
-@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf", "laplacian"])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@each("kernel", ["linear", "poly", "rbf", "laplacian"])
+@each("dtype", [np.float32, np.float64])
 def test_rows_without_zeros_give_the_same_bytes_sparse_or_not(kernel, dtype):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(12, 3)).astype(dtype)[rng.integers(0, 12, 80)]  # copies: many optima

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import sklearn.exceptions
+from each import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -54,8 +55,8 @@ def test_coupling_minimises_the_sum_of_squares(n_classes, seed, kind):
         assert_allclose(slopes, slopes.mean(), atol=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("n", [300, 1500])  # all pairs in one compiled call, and one problem
+@each("seed", range(3))
+@each("n", [300, 1500])  # all pairs in one compiled call, and one problem
 def test_machines_next_to_constant_are_calibrated(n, seed):
     # Of few positives among the negatives, the best linear machine is constant, or next to it: the
     # scale of its values, and of each fold's, is what the tolerance leaves.
@@ -114,8 +115,8 @@ def test_one_half_is_crossed_exactly_where_the_decision_is(dtype):
     assert p.dtype == dtype
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("machine", [SVC(), NuSVC(nu=0.4), SVC(class_weight={0: 20.0})])
+@each("dtype", [np.float32, np.float64])
+@each("machine", [SVC(), NuSVC(nu=0.4), SVC(class_weight={0: 20.0})])
 def test_binary_probabilities_are_one_increasing_map_of_decisions(machine, dtype):
     X, y = overlapping()
     X = X.astype(dtype)

@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from each import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -147,8 +148,8 @@ def test_two_samples_in_closed_form(routes):
         assert solution.beta[0] == -solution.beta[1], seed
 
 
-@pytest.mark.parametrize("C", [0.1, 10.0, 1e3])
-@pytest.mark.parametrize("kind", ["svc", "svr", "one class", "weights"])
+@each("C", [0.1, 10.0, 1e3])
+@each("kind", ["svc", "svr", "one class", "weights"])
 def test_the_objective_of_libsvm(kind, C):
     n = 70
     X = samples(n)
@@ -234,8 +235,8 @@ def test_the_start_is_left_as_it_is():
     assert_array_equal(p.start, before)
 
 
-@pytest.mark.parametrize("share", [0.0, 1e-3, 0.5, 1.0])
-@pytest.mark.parametrize("n", [3, 400])
+@each("share", [0.0, 1e-3, 0.5, 1.0])
+@each("n", [3, 400])
 def test_required_sums_from_nothing_to_all(n, share):
     X, box = samples(n), np.random.default_rng(0).exponential(size=n)
     p = Problem(np.zeros(n), np.zeros(n), box, total=(share * box.sum(),))
@@ -269,8 +270,8 @@ def open_problem(y):
     return Problem(-y, np.where(y > 0, 0, -np.inf), np.where(y > 0, np.inf, 0.0))
 
 
-@pytest.mark.parametrize("n", [2, 30, 300])
-@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@each("n", [2, 30, 300])
+@each("kernel", ["linear", "rbf"])
 def test_a_hard_margin_is_the_limit_of_large_C(kernel, n):
     X = samples(n, 2)
     y = np.sign(X[:, 0] + 1e-9)
@@ -306,8 +307,8 @@ def indefinite(n):
     return K + K.T
 
 
-@pytest.mark.parametrize("kind", ["svc", "svr", "one class", "nu svc"])
-@pytest.mark.parametrize("n", [6, 300])
+@each("kind", ["svc", "svr", "one class", "nu svc"])
+@each("n", [6, 300])
 def test_indefinite_kernels_end_at_a_feasible_point(n, kind):
     p = problem(kind, n)
     for K in (indefinite(n), -np.eye(n), -np.ones((n, n)), np.zeros((n, n))):
@@ -333,7 +334,7 @@ def test_kernels_that_are_not_symmetric_end(n):
     assert abs(solution.beta.sum()) <= 1e-12 * (1 + np.abs(solution.beta).sum())
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 def test_a_tolerance_below_rounding_is_raised_to_what_can_be_told(kind):
     X, p = samples(60), problem(kind, 60)
     solution = solve(p, KernelCache(rows_of(X), 200.0), tol=1e-300)

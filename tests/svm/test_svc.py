@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from each import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -82,9 +83,9 @@ def test_nu_svc_equals_libsvms(weighted):
     assert_allclose(ours.dual_objective_, -0.5 * coef @ rbf(V, V, 0.03) @ coef, rtol=1e-7)
 
 
-@pytest.mark.parametrize("machine", [(SVC, peer.SVC), (NuSVC, peer.NuSVC)])
-@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
-@pytest.mark.parametrize("shape", ["ovr", "ovo"])
+@each("machine", [(SVC, peer.SVC), (NuSVC, peer.NuSVC)])
+@each("kernel", ["rbf", "linear", "poly"])
+@each("shape", ["ovr", "ovo"])
 def test_attributes_and_layout_are_libsvms(machine, kernel, shape):
     X, y = load_iris(return_X_y=True)
     X = X + 0.001 * np.random.default_rng(0).normal(size=X.shape)  # no ties between duplicates
@@ -205,8 +206,8 @@ def test_three_points_with_a_bounded_multiplier():
 # ---- laws
 
 
-@pytest.mark.parametrize("machine", [SVC(C=0.7), NuSVC(nu=0.3), SVC(C=0.7, multi_class="ovr")])
-@pytest.mark.parametrize("gamma", ["scale", GAMMA])
+@each("machine", [SVC(C=0.7), NuSVC(nu=0.3), SVC(C=0.7, multi_class="ovr")])
+@each("gamma", ["scale", GAMMA])
 def test_weights_are_copies_and_zero_is_absence(machine, gamma):
     X, y = overlapping(80, 3, classes=3)
     w = weights(80)
@@ -256,7 +257,7 @@ def test_every_kind_of_kernel_gives_the_same_machine(machine):
     assert machine.support_vectors_.shape == (0, 0)
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "linear", "polynomial", "laplacian", "cosine"])
+@each("kernel", ["rbf", "linear", "polynomial", "laplacian", "cosine"])
 def test_dense_and_sparse_agree_in_every_mixture(kernel):
     X, y = overlapping(100, 5, classes=3)
     X[X < 0] = 0
@@ -360,7 +361,7 @@ def lopsided(A, B):
     return rbf(A, B) + 0.01 * np.tanh(A[:, :1] - B[:, 0])
 
 
-@pytest.mark.parametrize(
+@each(
     ("params", "error", "message"),
     [
         (dict(C=0), ValueError, r"SVC: C=0 .* > 0"),

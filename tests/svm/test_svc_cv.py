@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from each import each
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_digits
 from sklearn.model_selection import GridSearchCV, ShuffleSplit, StratifiedKFold
@@ -114,7 +115,7 @@ def test_max_iter_warns():
         assert not SVCCV(Cs=[100.0], gammas=[1.0], max_iter=2).fit(X, y).converged_
 
 
-@pytest.mark.parametrize(
+@each(
     ("params", "error", "message"),
     [
         (dict(Cs=[]), ValueError, "Cs must be a sequence of at least one number"),

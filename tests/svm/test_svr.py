@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from each import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -166,7 +167,7 @@ def test_max_iter_warns():
         assert not SVR(C=100, max_iter=2).fit(X, y).converged_
 
 
-@pytest.mark.parametrize(
+@each(
     ("model", "message"),
     [
         (SVR(C=np.inf), "SVR: C=inf"),

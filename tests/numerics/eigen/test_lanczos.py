@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from each import each
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import linalg
 from scipy import sparse as sp
@@ -28,10 +29,8 @@ def rng():
     return np.random.default_rng(0)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize(
-    ("n", "m", "k"), [(1, 1, 1), (7, 3, 2), (33, 257, 8), (70, 600, 13), (65, 300, 40)]
-)
+@each("dtype", [np.float32, np.float64])
+@each(("n", "m", "k"), [(1, 1, 1), (7, 3, 2), (33, 257, 8), (70, 600, 13), (65, 300, 40)])
 def test_products_match_numpy(n, m, k, dtype):
     generator = np.random.default_rng([n, m, k])
     K = generator.normal(size=(n, m)).astype(dtype)
@@ -142,7 +141,7 @@ def test_what_is_known_is_not_sought_again(n):
     assert_allclose(only.next_value, values[-3], rtol=1e-4)
 
 
-@pytest.mark.parametrize("condition", [1, 1e3, 1e7, 1e12, np.inf])
+@each("condition", [1, 1e3, 1e7, 1e12, np.inf])
 def test_blocks_become_orthonormal_whatever_their_condition(condition):
     rng = np.random.default_rng(3)
     Q = linalg.qr(rng.normal(size=(500, 46)), mode="economic")[0]
@@ -193,8 +192,8 @@ def test_a_rough_matrix_is_where_the_search_begins_not_what_it_finds(case):
     assert_allclose(again.values, exact[:12], rtol=0, atol=1e-10 * exact[0])
 
 
-@pytest.mark.parametrize("n", [9, 20, 33])
-@pytest.mark.parametrize("count", [0, 2, 3, 9])
+@each("n", [9, 20, 33])
+@each("count", [0, 2, 3, 9])
 def test_lapack_leaves_none_of_equal_eigenvalues_out(n, count):
     A = np.eye(n) - 1 / n  # n - 1 eigenvalues of 1, of which bisection alone returns fewer
     values, vectors = largest_by_lapack(A, count)
@@ -203,8 +202,8 @@ def test_lapack_leaves_none_of_equal_eigenvalues_out(n, count):
     assert_allclose(A @ vectors, vectors * values, atol=1e-13)
 
 
-@pytest.mark.parametrize("width", [1, 3, 4, 8, 16])
-@pytest.mark.parametrize(("m", "n"), [(0, 5), (1, 1), (7, 511), (8, 512), (33, 1025), (90, 3000)])
+@each("width", [1, 3, 4, 8, 16])
+@each(("m", "n"), [(0, 5), (1, 1), (7, 511), (8, 512), (33, 1025), (90, 3000)])
 def test_products_with_a_basis(m, n, width):
     # Integers, so that any order has the same sums.
     rng = np.random.default_rng([m, n, width])

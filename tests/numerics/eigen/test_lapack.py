@@ -7,6 +7,7 @@ import threading
 
 import numpy as np
 import pytest
+from each import each
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mlcore.numerics.eigen.lapack import eigenpairs, stoppable
@@ -44,8 +45,8 @@ def symmetric(n, dtype=float):
     return A + A.T
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize(("n", "count"), [(1, None), (9, None), (9, 2), (310, None), (310, 7)])
+@each("dtype", [np.float32, np.float64])
+@each(("n", "count"), [(1, None), (9, None), (9, 2), (310, None), (310, 7)])
 def test_eigenpairs(n, count, dtype):
     A = symmetric(n, dtype)
     before = A.copy()
