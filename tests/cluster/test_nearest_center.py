@@ -9,7 +9,7 @@ from numpy.testing import assert_array_equal
 from contract import case
 from mlcore.cluster.k_means import nearest_center
 from mlcore.cluster.k_means.assignment import Assignment, nearest_labels
-from mlcore.cluster.k_means.nearest_center import PlainSearch
+from mlcore.cluster.k_means.nearest_center import Bounds, PlainSearch
 from mlcore.cluster.k_means.origin_and_unit import choose_units
 
 SHAPES = [
@@ -85,6 +85,25 @@ def test_every_pass_gives_the_labels_of_a_full_search(n, d, k, dtype):
         expected = np.zeros((k, d))
         np.add.at(expected, assignment.labels, placed)
         np.testing.assert_allclose(sums, expected, rtol=0, atol=1e-12 * n * np.sqrt(reach))
+
+
+@pytest.mark.parametrize(("d", "k"), [(1, 9), (2, 40), (8, 64)])
+def test_bounds_rule_out_no_nearer_center(d, k):
+    """Samples fill the space, so that many cross from one centre to the next at each small step."""
+    for dtype in (np.float32, np.float64):
+        rng = np.random.default_rng(0)
+        X = rng.random((2000, d)).astype(dtype)
+        units, _ = choose_units(X, np.empty(0))
+        placed, bounds = units.place(X), Bounds(X, units, k, 1)
+        labels, sums, counts = np.full(2000, -1, np.int32), np.zeros((1, k, d)), np.zeros((1, k))
+        centers = placed[rng.choice(2000, k, replace=False)].astype(np.float64)
+        for step in range(6):
+            now = np.ascontiguousarray(centers.astype(dtype))
+            bounds.move(now, 1)
+            bounds.search(slice(0, 2000), placed, np.empty(0), labels, sums, counts, 1)
+            with case(np.dtype(dtype).name, step):
+                assert_array_equal(labels, nearest_labels(X, units, now))
+            centers += 0.02 * np.ptp(placed) / k ** (1 / d) * rng.normal(size=centers.shape)
 
 
 # All pairs of scales, offsets and shapes.
