@@ -19,7 +19,7 @@ from mlcore.checks import (
     require_random_state,
 )
 from mlcore.checks.arrays import require_finite
-from mlcore.checks.errors import peer_class, warn
+from mlcore.checks.errors import warn
 from mlcore.checks.stored import stored
 from mlcore.decomposition.dimension import (
     NumberWanted,
@@ -699,7 +699,7 @@ class PCA(OnePass, Transformer, Model):
         (False, True)
         """
         settings = self._settings()
-        self._check_components()
+        self._check_ready()
         checked = self._check_X(X, reset=False, like=self.components_)
         n = checked.shape[0]
         weight = None if sample_weight is None else as_weights(sample_weight, n)
@@ -716,15 +716,6 @@ class PCA(OnePass, Transformer, Model):
 
     # ---- projections
 
-    def _check_components(self):
-        """Raise NotFittedError where `begin` was called and `update` was not."""
-        self._check_fitted()
-        if not hasattr(self, "components_"):
-            raise peer_class("NotFittedError")(
-                f"This {type(self).__name__} instance is not fitted yet: it has begun, but has no "
-                "components. Call 'update' or 'fit' first."
-            )
-
     @single_threaded_blas()
     def transform(self, X: Any) -> Any:
         """Return the projections of the rows of `X`, (n_samples, n_components_), of the fit's type.
@@ -738,7 +729,7 @@ class PCA(OnePass, Transformer, Model):
         Y : (n_samples, n_components_)
             In the precision of the fit, or the frame of `set_output`.
         """
-        self._check_components()
+        self._check_ready()
         checked = self._check_X(X, reset=False, like=self.components_)
         if sp.issparse(checked) and not self._far():
             U = self.components_.T.astype(np.float64) / self.scale_[:, None]
@@ -767,7 +758,7 @@ class PCA(OnePass, Transformer, Model):
         points : (n_samples, n_features)
             In the units of the samples.
         """
-        self._check_components()
+        self._check_ready()
         Y = as_samples(X, owner=type(self).__name__, like=self.components_)
         if Y.shape[1] != self.n_components_:
             raise ValueError(
@@ -791,7 +782,7 @@ class PCA(OnePass, Transformer, Model):
         errors : (n_samples,)
             Squared distances.
         """
-        self._check_components()
+        self._check_ready()
         checked = self._check_X(X, reset=False, like=self.components_)
         out = np.empty(checked.shape[0])
         for rows, block in self._centred(checked):
@@ -843,7 +834,7 @@ class PCA(OnePass, Transformer, Model):
         log_densities : (n_samples,) float64
             Natural logarithms.
         """
-        self._check_components()
+        self._check_ready()
         checked = self._check_X(X, reset=False, like=self.components_)
         variances = self._solution_
         if variances.singular(self.n_features_in_):
@@ -882,7 +873,7 @@ class PCA(OnePass, Transformer, Model):
         covariance : (n_features, n_features) float64
             Of the model of probabilistic PCA.
         """
-        self._check_components()
+        self._check_ready()
         U, noise = self.components_.astype(np.float64), self.noise_variance_
         C = (U.T * (self.explained_variance_ - noise)) @ U
         C.flat[:: len(C) + 1] += noise
@@ -902,7 +893,7 @@ class PCA(OnePass, Transformer, Model):
         ValueError
             If there is no noise and the components do not span all features.
         """
-        self._check_components()
+        self._check_ready()
         U, noise = self.components_.astype(np.float64), self.noise_variance_
         variances = self.explained_variance_
         if noise > 0:

@@ -7,7 +7,6 @@ import numpy as np
 from scipy import sparse
 
 from mlcore.checks import as_bool, as_choice, as_real, as_targets, as_weights, scaled_weights
-from mlcore.checks.errors import peer_class
 from mlcore.checks.penalties import as_penalties, as_target_penalties, by_penalty
 from mlcore.estimator.derived import cached
 from mlcore.estimator.mixins import Regressor
@@ -400,13 +399,8 @@ class RidgeModel(Regressor, KernelModel):
     # ---- after a fit
 
     def _check_ready(self):
-        """Raise NotFittedError before the first fit, and between `begin` and `update`."""
+        """Raise NotFittedError before the first fit; models of sums, also before `update`."""
         self._check_fitted()
-        if "dual_coef_" not in vars(self):
-            raise peer_class("NotFittedError")(
-                f"This {type(self).__name__} instance is not fitted yet: it has begun, but call "
-                "'update' before using this estimator."
-            )
 
     @property
     def _several(self):

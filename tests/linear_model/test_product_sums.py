@@ -1,5 +1,6 @@
 """Elastic nets by sums over blocks of rows, beside fits to all rows."""
 
+import itertools
 import warnings
 
 import numpy as np
@@ -77,9 +78,41 @@ def test_float32_is_summed_in_float64():
     assert not whole.converged_ and whole.duality_gap_ > 100 * of_blocks.duality_gap_
 
 
+def test_settings_may_change_between_the_sums_and_the_fit():
+    """Without an intercept sums refer to 0, and groups of targets have one unit."""
+    for kind, params in itertools.product(
+        (LinearRegression, ElasticNet), ({"fit_intercept": False}, {"multi_task": True})
+    ):
+        if kind is LinearRegression and "multi_task" in params:
+            continue
+        for unit in (1.0, 1e-100):
+            Z = Y * [1.0, unit]
+            whole = kind(alpha=0.1, **params).fit(X, Z)
+            begun = kind(alpha=0.1).begin(X, Z)
+            begun.set_params(**params).update(begun.partial_statistics(X, Z))
+            later = kind(alpha=0.1).fit(X[:60], Z[:60]).set_params(**params)
+            later.partial_fit(X[60:], Z[60:])
+            for model in (begun, later):
+                size = np.abs(whole.coef_).max(axis=1, keepdims=True)
+                assert_allclose(model.coef_, whole.coef_, rtol=0, atol=1e-7 * size.max())
+                assert_allclose(model.predict(X), whole.predict(X), rtol=0, atol=1e-5)
+            if kind is ElasticNet:
+                path = kind(alpha=0.1).fit(X, Z).set_params(**params).path(alphas=[0.1])
+                assert_allclose(path.coef[0], whole.coef_, rtol=0, atol=1e-7 * size.max())
+
+
+def test_sums_of_extreme_weights_are_not_kept():
+    for weight in (1e-320, 1e-300, 1e303):
+        model = Lasso(0.1).fit(X * 1e3, Y[:, 0], np.full(N, weight))
+        with pytest.raises(ValueError, match="or their weights are extreme"):
+            model.path()
+    with pytest.raises(TypeError, match="NoneType"):
+        model.path(None, Y[:, 0])
+
+
 def test_what_is_refused():
     wide = ElasticNet(0.1).fit(X[:3], Y[:3])
-    with pytest.raises(ValueError, match="path needs X and y: the fit has formed no sums"):
+    with pytest.raises(ValueError, match="path needs X and y: the fit has kept no sums"):
         wide.path()
     with pytest.raises(ValueError, match="begin with partial_fit on a new model"):
         wide.partial_fit(X, Y)

@@ -200,13 +200,15 @@ class ElasticNet(OnePass, PenalisedRegression):
             If the products of columns do not fit.
         """
         settings = self._settings()
-        rows, sums, problem, power = self._problem(X, y, sample_weight, settings, settings.alpha)
-        if sums is not None:
-            sums = ProductSums.of(sums, problem.n, problem.eps)
         with Progress(self.verbose, self.callback, type(self).__name__, self) as steps:
+            rows, sums, problem, power = self._problem(
+                X, y, sample_weight, settings, settings.alpha
+            )
             solution, attributes = self._solved(rows, sums, problem, settings, steps)
         if sums is not None:
-            attributes["_sums_"] = tuple(sums.times_two_to(power))
+            kept = ProductSums.of(sums, problem.n, problem.eps).times_two_to(power)
+            if kept is not None:
+                attributes["_sums_"] = tuple(kept)
         self._set_fitted(X, **attributes)
         self._warn_of_end(solution, settings)
         return self
@@ -261,18 +263,18 @@ class ElasticNet(OnePass, PenalisedRegression):
         """
         settings = self._settings()
         grid = self._checked_grid(alphas, eps, settings)
-        if X is not None:
+        if X is not None or y is not None or sample_weight is not None:
             largest = 1.0 if grid[0] is None else grid[0].max()
             rows, sums, problem, _ = self._problem(X, y, sample_weight, settings, largest)
             return self._path(rows, sums, problem, grid, settings)
         self._check_ready()
         if self._sums_ is None:
             raise ValueError(
-                f"{type(self).__name__}: path needs X and y: the fit has formed no sums over its "
-                "rows, as their table is larger than the rows."
+                f"{type(self).__name__}: path needs X and y: the fit has kept no sums over its "
+                "rows, as their table is larger than the rows, or their weights are extreme."
             )
-        sums = self._sums_so_far()
-        return self._path(None, sums.of_rows, self._problem_of(sums, settings), grid, settings)
+        sums, problem = self._problem_of(self._sums_so_far(), settings)
+        return self._path(None, sums.of_rows, problem, grid, settings)
 
     # ---- a fit by sums over rows
 
@@ -358,16 +360,18 @@ class ElasticNet(OnePass, PenalisedRegression):
                 f"{owner}: statistics must come from partial_statistics of a model that has begun "
                 "with as many features and targets."
             )
-        problem = self._problem_of(statistics, settings)
+        statistics, problem = self._problem_of(statistics, settings)
         with Progress(self.verbose, self.callback, owner, self) as steps:
-            solution, attributes = self._solved(None, statistics, problem, settings, steps)
+            sums = statistics.of_rows
+            solution, attributes = self._solved(None, sums, problem, settings, steps)
         self._update_state(attributes | {"_sums_": tuple(statistics)})
         self._warn_of_end(solution, settings)
         return self
 
     def _in_larger_units(self, sums, X, y, sample_weight):
         """Take larger units, as these rows need them, and return the sums in those."""
-        checked, Y, _, _ = self._weighted_targets(self._check_X(X, reset=False), y, sample_weight)
+        checked = self._check_X(X, reset=False, like=self.origin_)
+        checked, Y, _, _ = self._weighted_targets(checked, y, sample_weight)
         self._units_, more = self._units_.larger(checked, Y, common=self._settings().multi_task)
         return None if sums is None else sums.in_larger_units(more)
 
@@ -381,11 +385,20 @@ class ElasticNet(OnePass, PenalisedRegression):
         return self._settings_of(alpha, l1_ratio, grouped)
 
     def _problem_of(self, sums, settings):
-        """Return the problem of sums over rows that are not there."""
-        return Products.of_sums(
-            sums.of_rows, sums.n_rows, sums.eps, self.origin_.dtype, self._units_,
-            settings.fit_intercept,
-        )  # fmt: skip
+        """Return sums over rows that are not there, and their problem, with these settings, of
+        which those of `begin` or of the fit may have been others.
+        """
+        units = self._units_
+        if not settings.fit_intercept:
+            units, sums = sums.about_zero(units)
+        if settings.multi_task:
+            power = np.full_like(units.target_power, units.target_power.max())
+            more = np.concatenate((0 * units.power, power - units.target_power))
+            units, sums = units._replace(target_power=power), sums.in_larger_units(more)
+        problem = Products.of_sums(
+            sums.of_rows, sums.n_rows, sums.eps, self.origin_.dtype, units, settings.fit_intercept
+        )
+        return sums, problem
 
     def _solved(self, rows, sums, problem, settings, steps):
         """Return the solution and the fitted attributes, from rows and sums; one may be None."""
@@ -404,8 +417,7 @@ class ElasticNet(OnePass, PenalisedRegression):
 
         limits = penalties, settings.tol, settings.max_iter, report
         if alpha * settings.l1_ratio == 0:
-            of_rows = None if sums is None else sums.of_rows
-            solution = without_lasso(rows, of_rows, problem, alpha, settings, type(self).__name__)
+            solution = without_lasso(rows, sums, problem, alpha, settings, type(self).__name__)
             report(solution)
         elif settings.multi_task and len(problem.squares) > 1:
             solution = multi_task.solve(problem, *limits)

@@ -124,6 +124,7 @@ class PenalisedRegression(Regressor, Model):
         return predictions(checked, self.coef_, self.intercept_, self._units_, at.center, at.values)
 
     def _check_ready(self) -> None:
+        """Raise NotFittedError before the first fit; models of sums, also before `update`."""
         self._check_fitted()
 
     def _checked_grid(self, alphas, eps, settings):

@@ -16,6 +16,7 @@ from mlcore.runtime.threads import single_threaded_blas
 
 READINGS = 5  # of the rows, in which their residuals correct what products have lost
 INNER = 0.5  # of a tolerance, to which problems of products are solved
+_SMALLEST = 2.0**-960  # weight or sum of squares, beside which products have all their digits
 _WORTH = 1e7  # operations from which a thread of its own is worth it
 
 
@@ -40,12 +41,22 @@ class ProductSums(NamedTuple):
         """The sums alone."""
         return Scatter(self.weight, self.mean, self.scatter)
 
-    def times_two_to(self, power: int) -> "ProductSums":
-        """Return the sums of rows with weights 2^power times as large."""
+    def times_two_to(self, power: int) -> "ProductSums | None":
+        """Return the sums of rows with weights 2^power times as large, None if out of range."""
         if power == 0:
             return self
-        weight, scatter = float(np.ldexp(self.weight, power)), np.ldexp(self.scatter, power)
-        return self._replace(weight=weight, scatter=scatter)
+        squares = self.scatter.diagonal()
+        ends = np.array([self.weight, *squares[squares > 0]])
+        with np.errstate(over="ignore", under="ignore"):
+            ends = np.ldexp(ends, power)
+            if not ((ends > _SMALLEST) & (ends < np.inf)).all():
+                return None
+            return self._replace(weight=float(ends[0]), scatter=np.ldexp(self.scatter, power))
+
+    def about_zero(self, units: DataUnits) -> tuple[DataUnits, "ProductSums"]:
+        """Return units with the origin 0, and the sums in them."""
+        units, sums = units.about_zero(self.of_rows)
+        return units, self._replace(mean=sums.mean)
 
     def merged(self, other: "ProductSums") -> "ProductSums":
         """Return the sums over the rows of both."""

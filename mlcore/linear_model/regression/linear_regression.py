@@ -460,8 +460,11 @@ class LinearRegression(OnePass, Regressor, Model):
             )
         alphas = as_target_penalties(settings.alpha, n_targets, owner)
         dtype = self.origin_.dtype
+        if not settings.fit_intercept:  # which `begin` may have had
+            data_units, statistics = data_units.about_zero(statistics)
         fit = self._solved(None, statistics, data_units, alphas, settings, dtype)
         state = self._attributes(fit, None, data_units, alphas, settings, dtype)
+        state |= {"origin_": data_units.origin.astype(dtype), "_units_": data_units}
         self._update_state(state | {"_sums_": tuple(statistics)})
         return self
 

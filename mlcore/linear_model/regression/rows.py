@@ -98,6 +98,14 @@ class DataUnits(NamedTuple):
         more = np.concatenate((power - self.power, target_power - self.target_power))
         return self._replace(power=power, target_power=target_power), more
 
+    def about_zero(self, sums: Scatter) -> tuple["DataUnits", Scatter]:
+        """Return units with the origin 0, and sums in them: those of models without intercept."""
+        origin = np.ldexp(self.origin, -self.power)
+        near = np.ldexp(self.target_origin, -self.target_power)
+        mean = sums.mean + np.concatenate((origin, near))
+        units = self._replace(origin=0 * self.origin, target_origin=0 * self.target_origin)
+        return units, sums._replace(mean=mean)
+
     def require_targets(self, Y: np.ndarray, several: bool, owner: str) -> None:
         """Raise ValueError for targets (n, k) that are not as many as these."""
         if several != self.several or Y.shape[1] != len(self.target_power):
