@@ -15,6 +15,9 @@ from sklearn.datasets import load_diabetes
 from mlcore.checks.errors import ConvergenceWarning
 from mlcore.linear_model import ElasticNet, Lasso, LinearRegression
 from mlcore.linear_model.coordinate.penalty_path import PenaltyPath
+from mlcore.linear_model.coordinate.products import Products
+from mlcore.linear_model.regression.least_squares import EPS
+from mlcore.linear_model.regression.rows import DataUnits, Rows
 
 # Some fits ask for more than rounding allows, to come as near as it does.
 pytestmark = pytest.mark.filterwarnings("ignore:.*rounding lets it go no further")
@@ -385,3 +388,25 @@ def test_the_rounding_of_an_intercept_of_far_samples_is_part_of_the_gap(multi_ta
         model.fit(X, np.c_[y, -y] if multi_task else y)
     null = (1 + multi_task) * y.var() / 2
     assert model.duality_gap_ > model.tol * null and not model.converged_
+
+
+def test_a_reading_of_rows_as_they_are_says_how_long_their_columns_are():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(5000, 3)) + [0.0, 2.0, 8.0]
+    y = X @ [1.0, -2.0, 0.5] + rng.normal(size=5000)
+    data_units = DataUnits.of(X, y[:, None], True, False)
+    rows = Rows.of(X, y[:, None], None, data_units)
+    products = Products.of(rows.sums("Lasso"), rows, True, len(X))
+    assert products.is_near
+    assert_allclose(products.size_as_read, np.linalg.norm(X, axis=0), rtol=1e-12)
+    # Both readings are right to the rounding of their columns; errors are about the true mean.
+    W = rng.normal(size=(3, 1))
+    exact = y - y.mean() - (X - X.mean(axis=0)) @ W[:, 0]
+    slopes = (X - X.mean(axis=0)).T @ exact
+    for near, size in ((True, products.size_as_read), (False, products.size)):
+        _, _, found, squares = products.residuals(W.copy(), near)
+        error = products.noise(EPS)[0] * size * (np.linalg.norm(y) + size @ np.abs(W[:, 0]))
+        assert (np.abs(found[:, 0] - slopes) <= error).all()
+        assert_allclose(squares[0], exact @ exact, rtol=1e-12)
+    far = Rows.of(X + 30, y[:, None], None, data_units)
+    assert not Products.of(far.sums("Lasso"), far, True, len(X)).is_near

@@ -10,6 +10,7 @@ from mlcore.linear_model import LogisticRegression
 from mlcore.linear_model.logistic.logistic_pass import LogisticRows
 from mlcore.linear_model.logistic.objective import Objective, hessian_of
 from mlcore.linear_model.logistic.solution import Settings, route_of, solve
+from mlcore.linear_model.logistic.steps import conjugate_newton
 from mlcore.linear_model.logistic.steps.hessian_products import Products
 
 
@@ -49,6 +50,26 @@ def test_every_route_ends_at_the_same_minimum(k, C):
     for value, gap in values.values():
         rounding = len(y) * np.finfo(float).eps * value
         assert abs(value - factor * dense.value) <= gap + dense.duality_gap + rounding
+
+
+@pytest.mark.parametrize("k", [2, 4])
+def test_blocks_of_few_columns_and_of_many_end_at_the_same_minimum(monkeypatch, k):
+    X, y, _ = problem(300, 40, k)
+    rows, sizes, values = rows_of(sp.csr_array(X), y), [], []
+    inverse = conjugate_newton.inverse_of
+    monkeypatch.setattr(
+        conjugate_newton, "inverse_of", lambda M, c: sizes.append(len(M)) or inverse(M, c)
+    )
+    monkeypatch.setattr(conjugate_newton, "_MANY", (8, 2))
+    for dear in (np.inf, 0):
+        monkeypatch.setattr(conjugate_newton, "_DEAR", dear)
+        sizes.clear()
+        found, _ = solution_of(rows, "conjugate")
+        assert found.converged
+        values.append((sizes[0], sizes[-1], found.value, found.duality_gap))
+    (many, last, a, gap), (few, later, b, other) = values
+    assert few < many == last == later
+    assert abs(a - b) <= gap + other + len(y) * np.finfo(float).eps * a
 
 
 @pytest.mark.parametrize("tol", [1e-2, 1e-4])

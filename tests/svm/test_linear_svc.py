@@ -14,6 +14,7 @@ from mlcore.checks.errors import ConvergenceWarning
 from mlcore.datasets import load_iris
 from mlcore.svm import SVC, CostPath, LinearSVC, Optimality
 from mlcore.svm.linear import solution
+from mlcore.svm.linear.linear_machine import constant_columns
 
 LOSSES = "hinge", "squared_hinge"
 
@@ -314,6 +315,14 @@ def test_constant_columns_have_no_coefficient(loss):
             assert model.coef_[0, 4] == 0
     free = LinearSVC(loss=loss, fit_intercept=False).fit(np.c_[X, np.ones(60)], y)
     assert free.coef_[0, 4] != 0
+
+
+def test_columns_that_one_row_alone_varies_are_not_constant():
+    X = np.ones((5000, 4))
+    X[1234, 1], X[-1, 2], X[:, 3] = 0.0, -1.0, 0.0
+    assert_array_equal(constant_columns(X), [0, 3])
+    assert_array_equal(constant_columns(sp.csr_array(X)), [0])
+    assert len(constant_columns(X[:, 1:3])) == 0
 
 
 def test_one_class_is_refused():

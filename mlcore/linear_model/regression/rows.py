@@ -9,6 +9,7 @@ from scipy import sparse as sp
 from mlcore.checks.stored import stored
 from mlcore.numerics.eigen.lapack import stoppable
 from mlcore.numerics.scatter import (
+    ROWS,
     BeyondUnits,
     Scatter,
     in_range,
@@ -25,6 +26,7 @@ from mlcore.runtime.threads import single_threaded_blas
 _PLAIN = {8: 230, 4: 28}  # by bytes of a number: powers of two whose squares are in range
 _LARGEST = {8: 2.0**230, 4: 2.0**56}  # target, so that squares of sums are in range
 _DEPARTURE = 0.5  # from orthonormal columns, at most: that of a factor which is not too rough
+_VALUES = 2**15  # of a block of rows that is not copied: with its residuals it stays in cache
 _FAR = 100.0  # squared distance of mean and zero over the variance, up to which digits are kept
 _PENALTY = 300  # power of two that penalties do not exceed
 
@@ -203,6 +205,14 @@ class Rows(NamedTuple):
             Z -= center
             yield rows, Z
 
+    def _long_blocks(self):
+        """Yield ranges of dense rows, and their features as they are: of few ones more rows."""
+        n, d = self.X.shape
+        size = max(ROWS, _VALUES // d)
+        for start in range(0, n, size):
+            rows = slice(start, start + size)
+            yield rows, self.X[rows]
+
     def near(self, center: np.ndarray, squares: np.ndarray) -> bool:
         """Return True if products of dense features lose few digits to those less the center, whose
         sums of squares are `squares` (d,).
@@ -233,7 +243,7 @@ class Rows(NamedTuple):
         with single_threaded_blas():
             if near:
                 offset = offset - point @ coef
-            for rows, Z in row_blocks(self.X) if near else self.blocks(center):
+            for rows, Z in self._long_blocks() if near else self.blocks(center):
                 r = self.Y[rows] - offset
                 r -= Z @ coef
                 weighted = r if self.weight is None else r * self.weight[rows, None]

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from functools import cached_property
+from itertools import chain
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -13,6 +14,7 @@ from mlcore.checks.penalties import as_penalties
 from mlcore.estimator import progress
 from mlcore.estimator.model import Model, warn
 from mlcore.estimator.progress import Progress
+from mlcore.numerics.scatter import row_blocks
 from mlcore.runtime.threads import single_threaded_blas
 from mlcore.svm.linear.cost_path import CostPath
 from mlcore.svm.linear.evidence import LinearEvidence, evidence, hard_margin_evidence
@@ -27,6 +29,7 @@ _EXACT = 1e-17
 _ROUNDED = 1e-14  # of the width of a tube that is to hold all targets
 _PLAIN = 40  # exponents of targets that need no unit
 _LARGEST = 1e24  # of the cost of a square times |x|², beyond which rounding hides the penalty
+_PROBE = 64  # rows that show nearly all columns that are not constant
 _CONSTANT = 4 * 2.0**-52  # times the mean: deviation of a constant column, for each row
 
 
@@ -495,17 +498,26 @@ def constant_columns(X: Any, counts: np.ndarray | None = None) -> np.ndarray:
 
     `counts` (d,) are numbers of stored values in the columns of sparse X, if they are known.
     """
-    n = X.shape[0]
+    n, d = X.shape
     if sp.issparse(X):
         if counts is None:
-            counts = np.bincount(X.indices, minlength=X.shape[1])
+            counts = np.bincount(X.indices, minlength=d)
         columns = np.flatnonzero(counts == n)
-        values = X[:, columns].toarray() if len(columns) else None
-    else:
-        first, last = X[0].astype(np.float64), X[-1].astype(np.float64)
-        columns = np.flatnonzero(np.abs(first - last) <= n * _CONSTANT * np.abs(first))
-        values = X[:, columns]
-    if not len(columns):
-        return columns
-    low, high = values.min(axis=0).astype(np.float64), values.max(axis=0).astype(np.float64)
-    return columns[high - low <= n * _CONSTANT * np.maximum(np.abs(low), np.abs(high))]
+        values = X[:, columns].toarray() if len(columns) else np.empty((1, 0))
+        low, high = (ends.astype(np.float64) for ends in (values.min(axis=0), values.max(axis=0)))
+        return columns[_is_constant(low, high, n)]
+    # Rows far apart show nearly all that vary.
+    columns, low, high = np.arange(d), *X[[0, 0]].astype(np.float64)
+    probe = slice(None), X[:: max(1, n // _PROBE)]
+    for _, block in chain([probe], row_blocks(X)):
+        part = block[:, columns]
+        low, high = np.minimum(low, part.min(axis=0)), np.maximum(high, part.max(axis=0))
+        stay = _is_constant(low, high, n)
+        columns, low, high = columns[stay], low[stay], high[stay]
+        if not len(columns):
+            break
+    return columns
+
+
+def _is_constant(low, high, n):
+    return high - low <= n * _CONSTANT * np.maximum(np.abs(low), np.abs(high))

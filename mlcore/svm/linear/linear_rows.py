@@ -204,9 +204,10 @@ def _compressed(X):
         _ext.count(X, first, last, ends)
     if ends[-1] >= _SPARSE * n * d:
         return X
-    require_memory(1, int(ends[-1]), 12, what="a sparse copy of the samples", instead="give CSR")
-    data, columns = np.empty(ends[-1]), np.empty(ends[-1], np.int32)
+    filled = int(ends[-1])
+    require_memory(1, filled, 12, what="a sparse copy of the samples", instead="give CSR")
+    data, columns = np.empty(filled + 1), np.empty(filled + 1, np.int32)
     for first, last in pieces(n, 2 * d):
         _ext.compress(X, first, last, ends, data, columns)
-    small = ends[-1] < 2**31
-    return _csr(data, columns, ends.astype(np.int32) if small else ends, X.shape)
+    ends = ends.astype(np.int32) if filled < 2**31 else ends
+    return _csr(data[:filled], columns[:filled], ends, X.shape)

@@ -93,7 +93,11 @@ def count(const floating[:, ::1] X, Py_ssize_t first, Py_ssize_t last, int64_t[:
 
 def compress(const floating[:, ::1] X, Py_ssize_t first, Py_ssize_t last,
              const int64_t[::1] ends, double[::1] data, int32_t[::1] columns, /):
-    """Copy the values that are not 0, and their columns, of rows first to last - 1."""
+    """Copy the values that are not 0, and their columns, of rows first to last - 1.
+
+    `data` and `columns` have a place more than there are such values: each value is written, and
+    the next takes the place of one that is 0, which costs less than to guess which are.
+    """
     cdef Py_ssize_t i, j
     cdef int64_t at
     cdef const floating* x
@@ -101,7 +105,6 @@ def compress(const floating[:, ::1] X, Py_ssize_t first, Py_ssize_t last,
         for i in range(first, last):
             x, at = &X[i, 0], ends[i]
             for j in range(X.shape[1]):
-                if x[j] != 0:
-                    data[at] = x[j]
-                    columns[at] = <int32_t> j
-                    at += 1
+                data[at] = x[j]
+                columns[at] = <int32_t> j
+                at += x[j] != 0

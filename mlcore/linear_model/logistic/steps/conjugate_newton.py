@@ -22,10 +22,11 @@ _STEPS = 400  # of conjugate gradients
 _SHARES = 0.25, 0.1  # of the decrement that the first step leaves, and later ones
 _LEFT = 0.3  # of the excess at which the fit ends, that the last step may leave
 _LEAST = 1e-6  # Ritz value
-_OFTEN = 1 / 16  # share of rows with a value, from which a column is in the block
+_OFTEN = 1 / 16, 1 / 2  # share of rows with a value, of columns in a block, and in one of few
 _BLOCK = 256  # columns of the block at most
 _ROWS = 4  # of the block, times the number of its columns
-_MANY = 8  # conjugate gradients, after which the block is computed again
+_DEAR = 128  # multiplications for each value, from which the first block is one of few columns
+_MANY = 8, 10  # conjugate gradients, after which a block is computed again, and one of few
 
 
 def conjugate_newton_steps(
@@ -62,7 +63,8 @@ def conjugate_newton_steps(
         following = search(objective, point, found.step, slope)
         if following is None:
             return
-        metric.is_old = found.count >= _MANY
+        if found.count >= _MANY[metric.has_few]:
+            metric.renew()
         point, least, share = following, found.least, _SHARES[1]
 
 
@@ -106,26 +108,37 @@ def _least_eigenvalue(diagonal, beside):
 
 
 class _Metric:
-    """Inverses of the diagonals of Hessians, with the blocks of the columns that many rows have."""
+    """Inverses of the diagonals of Hessians, with the blocks of the columns that many rows have.
 
-    is_old: bool
+    Where many are dear, few are the first: a fit of few conjugate gradients needs no more.
+    """
 
     def __init__(self, objective: Objective) -> None:
-        self._objective, rows = objective, objective.rows
-        self.is_old, self._blocks = True, []
-        often = np.bincount(rows.X.indices, minlength=rows.d) >= _OFTEN * rows.n
-        self._columns = np.flatnonzero(often)
-        if len(self._columns) > _BLOCK:
-            squares = objective.mean**2 + objective.deviation**2
-            most = np.argpartition(squares[self._columns] * 1.0, -_BLOCK)[-_BLOCK:]
-            self._columns = np.sort(self._columns[most])
-        if len(self._columns):
-            at = self._columns
+        self._objective, self._columns = objective, np.zeros(0, np.intp)
+        self._counts = np.bincount(objective.rows.X.indices, minlength=objective.rows.d)
+        rows = objective.rows
+        count = min(_BLOCK, int((self._counts >= _OFTEN[0] * rows.n).sum()))
+        read = min(rows.n, 2 * _ROWS * (count + 1))
+        self.has_few = read * count**2 > _DEAR * rows.X.nnz
+        self._choose()
+
+    def renew(self) -> None:
+        """Compute the blocks again, of more columns, where they are next asked for."""
+        self.has_few = False
+        self._choose()
+
+    def _choose(self):
+        objective, rows = self._objective, self._objective.rows
+        often = np.flatnonzero(self._counts >= _OFTEN[self.has_few] * rows.n)
+        if len(often) > _BLOCK:
+            squares = objective.mean[often] ** 2 + objective.deviation[often] ** 2
+            often = np.sort(often[np.argpartition(squares, -_BLOCK)[-_BLOCK:]])
+        if not np.array_equal(often, self._columns):
             self._rows = LogisticRows(
-                rows.X[:, at], rows.codes, rows.weight, None, rows.n_scores, rows.intercept,
-                Columns(rows.shift[at], rows.scale[at]),
+                rows.X[:, often], rows.codes, rows.weight, None, rows.n_scores, rows.intercept,
+                Columns(rows.shift[often], rows.scale[often]),
             )  # fmt: skip
-            self._share = len(at) / rows.d
+        self._columns, self._share, self._is_old = often, len(often) / rows.d, True
 
     def at(self, products: Products) -> Metric:
         """Return the product of the inverse with gradients, at the point of these products."""
@@ -134,7 +147,8 @@ class _Metric:
         np.divide(1, diagonal, out=inverse, where=diagonal > 0)
         if not len(self._columns):
             return lambda g: g * inverse
-        if self.is_old:
+        if self._is_old:
+            self._is_old = False
             self._blocks = [self._block(variance) for variance in products.variances().T]
         at, blocks = np.append(self._columns, len(diagonal.T) - 1), self._blocks
 
