@@ -50,6 +50,7 @@ def results():
 
 def answer(path):
     """Save the results, and check the claims that need no other process."""
+    import test_band_newton
     import test_exponential
     import test_packed
 
@@ -58,6 +59,10 @@ def answer(path):
     from mlcore.svm.smo.kernel_cache import KernelCache
 
     np.savez(path, **results())
+    for squared in (False, True):
+        test_band_newton.test_dual_variables_maximise_the_envelope(squared)
+    test_band_newton.test_plain_losses_and_brackets_are_their_sums()
+    test_band_newton.test_the_minimum_along_a_line_is_exact()
     for dtype in test_packed.DTYPES:
         test_exponential.check_all(dtype)
     for data in test_packed.DATA:

@@ -29,8 +29,9 @@ def envelope(band, e):
 
 @pytest.mark.parametrize("squared", [False, True])
 def test_dual_variables_maximise_the_envelope(squared):
-    band, e = band_of(7, squared=squared), np.random.default_rng(1).normal(size=7)
-    beta, inside = np.empty(7), np.empty(7, np.int8)
+    n = 19  # vectors of any processor, and rows beside them
+    band, e = band_of(n, squared=squared), np.random.default_rng(1).normal(size=n)
+    beta, inside = np.empty(n), np.empty(n, np.int8)
     value, total = band_newton._ext.evaluate(
         e, band.offset, band.sigma, band.lower, band.upper, band.eps, beta, inside
     )
@@ -42,9 +43,20 @@ def test_dual_variables_maximise_the_envelope(squared):
     assert_array_equal(inside.astype(bool), free)
 
 
+def test_plain_losses_and_brackets_are_their_sums():
+    n = 19
+    band, rng = band_of(n), np.random.default_rng(2)
+    e, beta = rng.normal(size=n), rng.normal(size=n)
+    losses = np.maximum(0, band.upper * (e - band.eps)) + np.maximum(0, band.lower * (e + band.eps))
+    found = band_newton._ext.plain_gap(e, beta, band.lower, band.upper, band.eps)
+    brackets = losses + band.eps * np.abs(beta) - beta * e
+    assert (losses > 0).sum() > 5
+    assert_allclose(found, (losses.sum(), brackets.sum()), rtol=1e-13)
+
+
 @each("seed", range(8))
 def test_the_minimum_along_a_line_is_exact(seed):
-    n = 40
+    n = 5003 if seed == 7 else 37 + seed  # of many rows a part shows where to begin
     band, rng = band_of(n, seed), np.random.default_rng([seed, 1])
     X = rng.normal(size=(n, 3))
     rows, theta = LinearRows(X), rng.normal(size=3)

@@ -6,52 +6,34 @@ with the soft threshold; a row is in the band where beta moves with e. The envel
 """
 from libc.math cimport INFINITY, fabs, fmax
 
+from mlcore._ext.svm.linear.band_newton_h cimport evaluate as evaluate_rows
+from mlcore._ext.svm.linear.band_newton_h cimport plain_gap as plain_gap_of_rows
+from mlcore._ext.svm.linear.band_newton_h cimport slope as slope_of_rows
+
 cdef enum:
     ROUNDS = 200  # of the search along a line: it ends in a few, on a piece between two kinks
     MANY = 4096   # rows, of which a part shows where to begin
-    PART = 16     # rows of which one is in this part
-
-
-cdef inline double soft(double z, double threshold) noexcept nogil:
-    # Sums and choices of values, which processors make without jumps: a fifth of the time.
-    return (z - threshold if z > threshold else 0) + (z + threshold if z < -threshold else 0)
-
-
-cdef inline double clip(double z, double low, double high) noexcept nogil:
-    z = z if z > low else low
-    return z if z < high else high
+    PART = 16     # vectors of rows of which one is in this part
 
 
 def evaluate(const double[::1] e, const double[::1] offset, const double[::1] sigma,
              const double[::1] lower, const double[::1] upper, double eps, double[::1] beta,
              char[::1] band, /):
     """Set beta and the band; return the sums of the envelope and of beta."""
-    cdef Py_ssize_t i
-    cdef double value = 0, total = 0, z, b, off
+    cdef double[2] sums
     with nogil:
-        for i in range(e.shape[0]):
-            z = soft(offset[i] + sigma[i] * e[i], sigma[i] * eps)
-            b = clip(z, lower[i], upper[i])
-            off = b - offset[i]
-            value += b * e[i] - eps * fabs(b) - off * off / (2 * sigma[i])
-            total += b
-            beta[i] = b
-            band[i] = (z == b) & (z != 0)
-    return value, total
+        evaluate_rows(e.shape[0], &e[0], &offset[0], &sigma[0], &lower[0], &upper[0], eps,
+                      &beta[0], &band[0], sums)
+    return sums[0], sums[1]
 
 
 def plain_gap(const double[::1] e, const double[::1] beta, const double[::1] lower,
               const double[::1] upper, double eps, /):
     """Return the sum of plain losses at e, and of their Fenchel-Young brackets with beta."""
-    cdef Py_ssize_t i
-    cdef double losses = 0, brackets = 0, loss
+    cdef double[2] sums
     with nogil:
-        for i in range(e.shape[0]):
-            loss = (upper[i] * (e[i] - eps) if e[i] > eps else 0)
-            loss += (lower[i] * (e[i] + eps) if e[i] < -eps else 0)
-            losses += loss
-            brackets += loss + eps * fabs(beta[i]) - beta[i] * e[i]
-    return losses, brackets
+        plain_gap_of_rows(e.shape[0], &e[0], &beta[0], &lower[0], &upper[0], eps, sums)
+    return sums[0], sums[1]
 
 
 def minimise_along(const double[::1] e, const double[::1] q, const double[::1] offset,
@@ -75,19 +57,14 @@ cdef double zero_of(const double[::1] e, const double[::1] q, const double[::1] 
                     const double[::1] sigma, const double[::1] lower, const double[::1] upper,
                     double eps, double slope, double curvature, Py_ssize_t stride,
                     double t) noexcept nogil:
-    """Return the zero of the slope from t on, of every `stride`-th row."""
-    cdef Py_ssize_t i, _count
-    cdef double low = -INFINITY, high = INFINITY, new, s, h, first = 0, z, b
+    """Return the zero of the slope from t on, of every `stride`-th vector of rows."""
+    cdef Py_ssize_t _count
+    cdef double low = -INFINITY, high = INFINITY, new, s, h, first = 0
+    cdef double[2] sums
     for _count in range(ROUNDS):
-        s = h = 0
-        i = 0
-        while i < e.shape[0]:
-            z = soft(offset[i] + sigma[i] * (e[i] - t * q[i]), sigma[i] * eps)
-            b = clip(z, lower[i], upper[i])
-            s -= b * q[i]
-            h += sigma[i] * q[i] * q[i] if (z == b) & (z != 0) else 0
-            i += stride
-        s, h = slope + t * curvature + stride * s, curvature + stride * h
+        slope_of_rows(e.shape[0], stride, &e[0], &q[0], &offset[0], &sigma[0], &lower[0],
+                      &upper[0], eps, t, sums)
+        s, h = slope + t * curvature + stride * sums[0], curvature + stride * sums[1]
         first = fmax(first, fabs(s))
         if s == 0 or fabs(s) <= 1e-13 * first:
             break
