@@ -410,3 +410,21 @@ def test_a_reading_of_rows_as_they_are_says_how_long_their_columns_are():
         assert_allclose(squares[0], exact @ exact, rtol=1e-12)
     far = Rows.of(X + 30, y[:, None], None, data_units)
     assert not Products.of(far.sums("Lasso"), far, True, len(X)).is_near
+
+
+def test_rows_are_read_again_where_their_sums_show_too_few_digits(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, read = rng.normal(size=(2000, 3)), []
+    residuals = Rows.residuals
+    monkeypatch.setattr(
+        Rows, "residuals", lambda *a, **k: read.append(len(a[0].Y)) or residuals(*a, **k)
+    )
+    clear, noise = X @ [1.0, -2.0, 0.5], rng.normal(size=2000)
+    cases = ((clear + noise, np.float64, 0), (clear + 1e-3 * noise, np.float64, 1))
+    for y, dtype, count in (*cases, (clear + noise, np.float32, 1)):
+        model = Lasso(1e-5, tol=1e-9 if dtype == np.float64 else 1e-3).fit(X.astype(dtype), y)
+        assert model.converged_ and len(read) == count
+        read.clear()
+        r = y - X @ model.coef_ - model.intercept_
+        objective = r @ r / 4000 + 1e-5 * np.abs(model.coef_).sum()
+        assert_allclose(model.objective_, objective, rtol=1e-12 if dtype == np.float64 else 1e-5)

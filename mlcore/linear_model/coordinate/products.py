@@ -17,6 +17,7 @@ from mlcore.runtime.threads import single_threaded_blas
 READINGS = 5  # of the rows, in which their residuals correct what products have lost
 INNER = 0.5  # of a tolerance, to which problems of products are solved
 _SMALLEST = 2.0**-960  # weight or sum of squares, beside which products have all their digits
+_SHOWN = 1e-3  # share of the squares of targets left over, from which sums show all their digits
 _WORTH = 1e7  # operations from which a thread of its own is worth it
 
 
@@ -152,8 +153,9 @@ class Products(NamedTuple):
         """Return the best coefficients, with a gap at most `tol` of the objective of 0, or as small
         as `max_iter` rounds and rounding leave it: of residuals of the rows, if there are any.
 
-        After each reading of the rows the products with their residuals replace those with targets,
-        so that errors of G only slow the fit down.
+        Products of float64 that leave enough of the targets need no rows. After each reading of
+        these, the products with their residuals replace those with targets, so that errors of G
+        only slow the fit down.
         """
         d, k = self.C.shape
         lasso, ridge = penalties
@@ -168,8 +170,14 @@ class Products(NamedTuple):
                 found = _descended(self, target, np.ones(1), INNER * allowed[t], left[t], W[:, t])
                 W[:, t] = found[0][0]
                 left[t] -= int(found[1][0, 2])
-            # In the type of the data, with the evidence of all rows.
-            solution, slopes, residual = _evidence(self, penalties, W, first=best is None)
+            # In the type of the data, with the evidence of sums that show all digits, or of rows.
+            solution = None
+            if best is None and self.eps <= EPS:
+                of_sums = self._replace(rows=None)
+                solution, slopes, residual = _evidence(of_sums, penalties, W, first=False)
+                shown = (residual >= _SHOWN * self.squares) & (solution.gap <= allowed)
+            if solution is None or (self.rows is not None and not shown.all()):
+                solution, slopes, residual = _evidence(self, penalties, W, first=best is None)
             solution = solution._replace(n_iter=max_iter - left)
             if best is not None:
                 solution = _better(solution, best)
