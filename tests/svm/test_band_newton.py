@@ -122,3 +122,16 @@ def test_few_rows_of_many_features_solve_the_same_system(monkeypatch, fit_interc
         step, shift = system.solve(weight, gradient, slope, fit_intercept)
         assert_allclose(np.append(step, shift)[:size], expected, rtol=1e-9)
         assert fit_intercept or shift == 0
+
+
+@pytest.mark.parametrize("share", [0.1, 0.3])
+def test_products_of_sparse_rows_are_those_of_dense_ones(share):
+    rng = np.random.default_rng(0)
+    X = sp.random_array((2100, 260), density=share, format="csr", rng=rng)
+    some = np.flatnonzero(rng.random(2100) < 0.8)
+    for sign in (1, -1):
+        weight = sign * rng.uniform(0.5, 2, len(some))
+        Z = np.c_[X.toarray()[some], np.ones(len(some))]
+        expected = (Z * weight[:, None]).T @ Z
+        found = LinearRows(X).gram(some, weight)
+        assert_allclose(found, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
