@@ -47,6 +47,17 @@ cdef void centre_block(const floating[:, ::1] X, const double[::1] origin,
         squares[j] = dot(<int> n, z, z)
 
 
+cdef enum:
+    AHEAD = 24  # entries whose places are asked for before they are written: a fifth of the time
+
+cdef extern from *:
+    """
+    /* Ask for memory that is to be written. */
+    static inline void ask_for(const void *at) { __builtin_prefetch(at, 1); }
+    """
+    void ask_for(const void* at) noexcept nogil
+
+
 def sparse_columns(const index[::1] row_starts, const index[::1] features,
                    const floating[::1] entries, const int64_t[::1] power, bint scaled,
                    const double[::1] root, bint weighted, int64_t[::1] starts, int32_t[::1] rows,
@@ -65,6 +76,10 @@ def sparse_columns(const index[::1] row_starts, const index[::1] features,
             starts[j + 1] += starts[j]
         for i in range(n):
             for k in range(row_starts[i], row_starts[i + 1]):
+                if k + AHEAD < row_starts[n]:
+                    at = starts[features[k + AHEAD]]
+                    ask_for(&values[0] + at)
+                    ask_for(&rows[0] + at)
                 j = features[k]
                 at = starts[j]
                 value = <double> entries[k]
