@@ -428,3 +428,14 @@ def test_rows_are_read_again_where_their_sums_show_too_few_digits(monkeypatch):
         r = y - X @ model.coef_ - model.intercept_
         objective = r @ r / 4000 + 1e-5 * np.abs(model.coef_).sum()
         assert_allclose(model.objective_, objective, rtol=1e-12 if dtype == np.float64 else 1e-5)
+
+
+def test_features_taken_for_constant_that_vary_are_no_minimum():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 2))
+    y = X @ [1.0, -2.0] + rng.normal(size=3000)
+    with pytest.warns(ConvergenceWarning, match="rounding lets it go no further"):
+        model = Lasso(0.1).fit(X + 1e13, y)
+    assert not model.converged_
+    exact = Lasso(0.1).fit(X, y).objective_
+    assert model.duality_gap_ >= model.objective_ - 1.01 * exact

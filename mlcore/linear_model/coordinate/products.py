@@ -172,7 +172,7 @@ class Products(NamedTuple):
                 left[t] -= int(found[1][0, 2])
             # In the type of the data, with the evidence of sums that show all digits, or of rows.
             solution = None
-            if best is None and self.eps <= EPS:
+            if best is None and self.eps <= EPS and not self.took_for_constant:
                 of_sums = self._replace(rows=None)
                 solution, slopes, residual = _evidence(of_sums, penalties, W, first=False)
                 shown = (residual >= _SHOWN * self.squares) & (solution.gap <= allowed)
@@ -207,6 +207,11 @@ class Products(NamedTuple):
                 self, target, alphas, allowed, max_iter, np.zeros(d), self.eps_of_coef
             )
         return coef, figures
+
+    @property
+    def took_for_constant(self) -> bool:
+        """True if features that vary are left out as constant but for rounding: rows show them."""
+        return self.rows is not None and bool(((self.deviation == 0) & (self.size > 0)).any())
 
     @property
     def is_near(self) -> bool:
