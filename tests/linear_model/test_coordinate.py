@@ -12,6 +12,7 @@ from scipy import sparse as sp
 from sklearn import linear_model
 from sklearn.datasets import load_diabetes
 
+from mlcore.blocks import fit_blocks
 from mlcore.checks.errors import ConvergenceWarning
 from mlcore.linear_model import ElasticNet, Lasso, LinearRegression
 from mlcore.linear_model.coordinate.penalty_path import PenaltyPath
@@ -430,12 +431,38 @@ def test_rows_are_read_again_where_their_sums_show_too_few_digits(monkeypatch):
         assert_allclose(model.objective_, objective, rtol=1e-12 if dtype == np.float64 else 1e-5)
 
 
-def test_features_taken_for_constant_that_vary_are_no_minimum():
+@pytest.mark.parametrize("layout", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize(("shape", "offset"), [((3000, 2), 1e13), ((200, 300), 5e13)])
+def test_features_that_vary_far_from_zero_are_used(shape, offset, layout):
+    """By 100 spacings of float64 and more, though by less than n eps times their mean."""
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(3000, 2))
-    y = X @ [1.0, -2.0] + rng.normal(size=3000)
-    with pytest.warns(ConvergenceWarning, match="rounding lets it go no further"):
-        model = Lasso(0.1).fit(X + 1e13, y)
-    assert not model.converged_
-    exact = Lasso(0.1).fit(X, y).objective_
-    assert model.duality_gap_ >= model.objective_ - 1.01 * exact
+    far = rng.normal(size=shape) + offset
+    near = far - offset  # exact
+    y = near[:, :2] @ [1.0, -2.0] + rng.normal(size=len(near))
+    exact = Lasso(0.1, **EXACT).fit(near, y)
+    fits = [lambda: Lasso(0.1).fit(layout(far), y)]
+    if shape[0] > shape[1]:
+        parts = [(layout(far[part]), y[part]) for part in (slice(0, 900), slice(900, None))]
+        fits.append(lambda: fit_blocks(Lasso(0.1), parts))
+    for fit in fits:
+        with pytest.warns(ConvergenceWarning, match="rounding lets it go no further"):
+            model = fit()  # as the intercept is rounded
+        assert not model.converged_
+        assert_allclose(model.coef_, exact.coef_, rtol=0, atol=1e-4)
+        assert_allclose(model.objective_, exact.objective_, rtol=1e-3)
+        assert model.duality_gap_ >= model.objective_ - exact.objective_
+
+
+def test_constants_of_weighted_blocks_and_standardized_columns_are_left_out():
+    rng = np.random.default_rng(0)
+    for n, d in ((90, 3), (20, 60)):
+        X = rng.normal(size=(n, d))
+        X[:, 1:3] = [0.1, 1e8 / 3]
+        y, S = X[:, 0] + rng.normal(size=n), rng.uniform(0.1, 3, size=n)
+        model = Lasso(1e-3, standardize=True).fit(X, y, S)
+        assert model.converged_ and not model.coef_[1:3].any() and model.coef_[0] != 0
+        if n > d:
+            halves = [(X[part], y[part], S[part]) for part in (slice(0, 31), slice(31, None))]
+            blocks = fit_blocks(Lasso(1e-3, standardize=True), halves)
+            assert not blocks.coef_[1:3].any()
+            assert_allclose(blocks.coef_, model.coef_, atol=1e-5)

@@ -49,9 +49,8 @@ class Columns(NamedTuple):
             parts, center, squares, sizes = make(rows, weight, fit_intercept)
         size, out = np.sqrt(squares), np.zeros(d, np.int8)
         if fit_intercept:
-            data_units = rows.data_units
-            far = np.abs(center + np.ldexp(data_units.origin, -data_units.power))
-            size[size <= math.sqrt(weight.sum()) * n * EPS * far] = 0
+            # About the origin, which is near them, constants have no more than their rounding.
+            size[size <= math.sqrt(weight.sum()) * n * EPS * np.abs(center)] = 0
         out[size == 0] = 2
         return cls(*parts, np.sqrt(weight), center, size, sizes, out, float(weight.sum()))
 

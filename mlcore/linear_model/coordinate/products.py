@@ -74,10 +74,10 @@ class Products(NamedTuple):
     (d, k), about the `center`.
 
     `size` (d,) are the lengths of features, `offset` (k,) the targets there, and `squares` (k,)
-    those about it; `deviation` (d,) are of features about their mean, 0 if they are constant but
-    for rounding, as G and C are then. `total` is the weight of rows, `n` their number, and `eps`
-    the rounding of numbers in the sums; coefficients are stored in `dtype`. `rows` may be more than
-    those of the sums, for a path, or None: then sums are all that is known.
+    those about it; `deviation` (d,) are of features about their mean, exactly 0 if they are
+    constant. `total` is the weight of rows, `n` their number, and `eps` the rounding of numbers in
+    the sums; coefficients are stored in `dtype`. `rows` may be more than those of the sums, for a
+    path, or None: then sums are all that is known.
     """
 
     G: np.ndarray
@@ -117,17 +117,11 @@ class Products(NamedTuple):
         d, (total, mean, gram) = len(data_units.power), sums
         center, offset = mean[:d], mean[d:].copy()
         deviation = np.sqrt(gram.diagonal()[:d] / total)
-        far = np.abs(center + np.ldexp(data_units.origin, -data_units.power))
-        constant = deviation <= n * EPS * far
-        deviation[constant] = 0
         if not fit_intercept:
-            constant = np.zeros(d, bool)
             gram = gram + total * np.outer(mean, mean)
             center, offset = np.zeros(d), np.zeros(len(mean) - d)
         G, C, squares = gram[:d, :d].copy(), gram[:d, d:].copy(), gram.diagonal()
         size = np.sqrt(squares[:d])
-        if constant.any():
-            G[constant], G[:, constant], C[constant] = 0, 0, 0
         return cls(
             G, C, size, deviation, squares[d:].copy(), center, offset, total, n, eps, dtype,
             data_units, rows, fit_intercept,
@@ -172,7 +166,7 @@ class Products(NamedTuple):
                 left[t] -= int(found[1][0, 2])
             # In the type of the data, with the evidence of sums that show all digits, or of rows.
             solution = None
-            if best is None and self.eps <= EPS and not self.took_for_constant:
+            if best is None and self.eps <= EPS:
                 of_sums = self._replace(rows=None)
                 solution, slopes, residual = _evidence(of_sums, penalties, W, first=False)
                 shown = (residual >= _SHOWN * self.squares) & (solution.gap <= allowed)
@@ -209,11 +203,6 @@ class Products(NamedTuple):
         return coef, figures
 
     @property
-    def took_for_constant(self) -> bool:
-        """True if features that vary are left out as constant but for rounding: rows show them."""
-        return self.rows is not None and bool(((self.deviation == 0) & (self.size > 0)).any())
-
-    @property
     def is_near(self) -> bool:
         """True if the rows may be read as they are, which loses few digits."""
         return self.rows is not None and self.rows.near(self.center, self.size**2)
@@ -244,7 +233,7 @@ class Products(NamedTuple):
             shift = sums_left / self.total
             offset = offset + shift
             squares = squares - sums_left * shift
-        slopes[self.size == 0] = 0  # constant, but for rounding
+        slopes[self.size == 0] = 0  # constant: what is left is rounding
         return W, offset, slopes, squares
 
     def degrees_of_freedom(self, ridge: np.ndarray, w: np.ndarray) -> float:
