@@ -1,6 +1,7 @@
 """Least squares with absolute values by the columns that matter: beside all of them, and laws."""
 
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -178,29 +179,41 @@ def test_no_other_point_is_below_the_gap(seed, ratio, alpha):
             assert model.objective_ - other <= model.duality_gap_ + 1e-14 * other
 
 
-@few
-@given(seeds, st.sampled_from([1.0, 0.7]), st.floats(0.02, 0.9), st.sampled_from([0.3, 1e-2, 1e-5]))
-def test_columns_that_a_proof_rules_out_have_no_coefficient(seed, ratio, share, tol):
-    A, y, _ = problem(seed)
+def last_proof(A, y, ratio, share, monkeypatch):
+    """Return bounds of slopes, as proofs have them, at the end of a path down to a share of the
+    largest penalty, the slopes, which columns were not read for it, and that penalty.
+    """
+    advance, seen = working_columns._ext.advance, []
     units = DataUnits.of(A, y[:, None], True, False)
     rows = Rows.of(A, y[:, None], None, units)
     found = ColumnProblem.of(rows, Columns.of(rows, True), True)
     penalties = Penalties.of(units, found.total, ratio)
-    largest = np.abs(found.C[:, 0] / penalties.lasso[:, 0]).max()
-    found.path(penalties, np.array([share * largest]), tol, 100)
-    best = ElasticNet(share * largest, l1_ratio=ratio, **EXACT).fit(A, y)
-    assert not best.coef_[found.members.out == 1].any()
+    alphas = np.geomspace(1, share, 8) * np.abs(found.C[:, 0] / penalties.lasso[:, 0]).max()
+    watched = SimpleNamespace(advance=lambda *a: seen.append(a) or advance(*a))
+    with monkeypatch.context() as patch:
+        patch.setattr(working_columns, "_ext", watched)
+        found.path(penalties, alphas, 1e-10, 100)
+    of_columns, of_rows, figure = (seen[-1][k] for k in (12, 23, 25))
+    slopes = (A - A.mean(axis=0)).T @ of_rows[1] - of_columns[7] * of_columns[3]
+    return of_columns[9], np.abs(slopes), of_columns[10] < figure[4], alphas[-1]
 
 
-def test_proofs_rule_out_most_columns():
+@pytest.mark.parametrize("ratio", [1.0, 0.7])
+@pytest.mark.parametrize(("n", "d", "zeros"), [(4, 150, 0.0), (25, 80, 0.5)])
+def test_slopes_of_columns_that_are_not_read_are_within_their_bounds(n, d, zeros, ratio):
+    """Of 4 rows some slopes grow by 0.7 times the length of the column and of the way."""
+    for seed in range(40):
+        A, y, _ = problem(seed, n, d, zeros)
+        share = (0.9, 0.5, 0.2)[seed % 3]
+        bounds, slopes, _, _ = last_proof(A, y, ratio, share, pytest.MonkeyPatch())
+        assert (slopes <= np.abs(bounds) + 1e-12 * np.abs(A).T @ np.abs(y)).all()
+
+
+def test_most_columns_are_not_read_and_have_no_coefficients(monkeypatch):
     A, y, _ = problem(0, 40, 2000, zeros=0)
-    units = DataUnits.of(A, y[:, None], True, False)
-    rows = Rows.of(A, y[:, None], None, units)
-    found = ColumnProblem.of(rows, Columns.of(rows, True), True)
-    penalties = Penalties.of(units, found.total, 1.0)
-    largest = np.abs(found.C[:, 0] / penalties.lasso[:, 0]).max()
-    found.path(penalties, np.array([0.3 * largest]), 1e-10, 100)
-    assert np.count_nonzero(found.members.out == 1) > 1000
+    _, _, unread, alpha = last_proof(A, y, 1.0, 0.6, monkeypatch)
+    assert np.count_nonzero(unread) > 1000
+    assert not Lasso(alpha, tol=1e-12).fit(A, y).coef_[unread].any()
 
 
 @pytest.mark.parametrize("many", [0, 2000])

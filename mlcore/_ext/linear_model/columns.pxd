@@ -5,9 +5,10 @@ Dense columns are rows of `dense` (d, n). Sparse ones have entries (CSC) less ``
 which is not formed. Both are times the roots of weights, `root` (n,), whose squares sum to `total`.
 """
 from cython.parallel cimport prange
+from libc.math cimport fabs, sqrt
 from libc.stdint cimport int8_t, int32_t, int64_t
 
-from mlcore._ext.shared.blas cimport add_multiple, dot, gemm_nt
+from mlcore._ext.shared.blas cimport add_multiple, dot
 
 cdef enum:
     COLUMNS = 16  # of a block
@@ -61,26 +62,75 @@ cdef inline double times_sparse(const Columns* Z, Py_ssize_t j, const double* x,
     return (a + b) + (c + d) - Z.mean[j] * along
 
 
-cdef inline void correlate(const Columns* Z, const double* r, const int8_t* out, int8_t which,
-                           double* h, int n_threads) noexcept nogil:
-    """h_j := z_j'r for columns whose `out` is `which`."""
+cdef inline double product(const Columns* Z, Py_ssize_t j, const double* x,
+                           double along) noexcept nogil:
+    """Return the product of a column and x (n,), `along` being that of x and root."""
+    if Z.sparse:
+        return times_sparse(Z, j, x, along)
+    return dot(<int> Z.n, Z.dense + j * Z.n, x)
+
+
+cdef inline void correlate(const Columns* Z, const double* x, const int8_t* out, double* h,
+                           int n_threads) noexcept nogil:
+    """h_j := z_j'x for columns that are not out."""
+    cdef Py_ssize_t block, n_blocks = (Z.d + COLUMNS - 1) // COLUMNS
+    cdef double along = dot(<int> Z.n, Z.root, x) if Z.sparse else 0
+    for block in prange(n_blocks, num_threads=n_threads, schedule="static"):
+        correlate_block(Z, x, along, out, h, block * COLUMNS)
+
+
+cdef inline void correlate_block(const Columns* Z, const double* x, double along,
+                                 const int8_t* out, double* h, Py_ssize_t first) noexcept nogil:
+    cdef Py_ssize_t j
+    for j in range(first, min(Z.d, first + COLUMNS)):
+        if not out[j]:
+            h[j] = product(Z, j, x, along)
+
+
+cdef struct Readings:
+    const int8_t* out          # (d,) true for columns that are never read
+    const Py_ssize_t* place    # (d,) not negative for columns that always are
+    const double* squares      # (d,) of columns
+    double* h                  # (d,) products with residuals when a column was last read
+    double* way                # (d,) of the residuals, up to that
+
+
+cdef inline double bound_of(const Readings* of, Py_ssize_t j, double way) noexcept nogil:
+    """Return at least the product's absolute value now, when the residuals have come this way."""
+    return fabs(of.h[j]) + sqrt(of.squares[j]) * (way - of.way[j])
+
+
+cdef inline void read_columns(const Columns* Z, const double* r, const Readings* of,
+                              const double* lasso, double limit, double way,
+                              int n_threads) noexcept nogil:
+    """Compute the products with residuals that may be as large as `limit` times the lasso (d,)."""
     cdef Py_ssize_t block, n_blocks = (Z.d + COLUMNS - 1) // COLUMNS
     cdef double along = dot(<int> Z.n, Z.root, r) if Z.sparse else 0
     for block in prange(n_blocks, num_threads=n_threads, schedule="static"):
-        correlate_block(Z, r, along, out, which, h, block * COLUMNS)
+        read_block(Z, r, along, of, lasso, limit, way, block * COLUMNS)
 
 
-cdef inline void correlate_block(const Columns* Z, const double* r, double along,
-                                 const int8_t* out, int8_t which, double* h,
-                                 Py_ssize_t first) noexcept nogil:
+cdef inline void read_block(const Columns* Z, const double* r, double along, const Readings* of,
+                            const double* lasso, double limit, double way,
+                            Py_ssize_t first) noexcept nogil:
     cdef Py_ssize_t j
     for j in range(first, min(Z.d, first + COLUMNS)):
-        if out[j] != which:
+        if of.out[j] or (of.place[j] < 0 and bound_of(of, j, way) < limit * lasso[j]):
             continue
-        if Z.sparse:
-            h[j] = times_sparse(Z, j, r, along)
+        of.h[j], of.way[j] = product(Z, j, r, along), way
+
+
+cdef inline void slopes_of(const Readings* of, Py_ssize_t d, const double* ridge, const double* w,
+                           double way, double* g) noexcept nogil:
+    """g := h - ridge w, or its bound where h is of an earlier reading (w is 0 there)."""
+    cdef Py_ssize_t j
+    for j in range(d):
+        if of.out[j]:
+            g[j] = 0
+        elif of.way[j] == way:
+            g[j] = of.h[j] - ridge[j] * w[j]
         else:
-            h[j] = dot(<int> Z.n, Z.dense + j * Z.n, r)
+            g[j] = bound_of(of, j, way)
 
 
 cdef inline void residuals(const Columns* Z, const double* y, const double* w,
@@ -137,43 +187,12 @@ cdef inline double sweep_columns(const Columns* Z, const Py_ssize_t* members, Py
     return fall
 
 
-cdef inline void add_products(const Columns* Z, const Py_ssize_t* members, Py_ssize_t before,
-                              Py_ssize_t count, double* packed, double* work, double* G,
-                              Py_ssize_t width) noexcept nogil:
-    """Set rows and columns of G from member `before` on.
-
-    `packed` (width, n) has dense members side by side; `work` (n,) is 0, and is again.
-    """
-    cdef Py_ssize_t a, b, i, j
-    cdef int64_t at, entries, fewer
-    cdef bint several
-    if not Z.sparse:
-        for a in range(before, count):
-            for i in range(Z.n):
-                packed[a * Z.n + i] = Z.dense[members[a] * Z.n + i]
-        gemm_nt(<int> (count - before), <int> count, <int> Z.n, <double> 1, packed + before * Z.n,
-                <int> Z.n, packed, <int> Z.n, <double> 0, G + before * width, <int> width)
-    else:
-        # Of two columns the one of fewer entries is read, the other is spread out: one of those
-        # before only if that serves several.
-        several = count - before >= 4
-        for a in range(0 if several else before, count):
-            j = members[a]
-            entries = Z.indptr[j + 1] - Z.indptr[j]
-            for at in range(Z.indptr[j], Z.indptr[j + 1]):
-                work[Z.indices[at]] = Z.values[at]
-            for b in range(before if a < before else 0, count):
-                i = members[b]
-                fewer = Z.indptr[i + 1] - Z.indptr[i] - entries
-                if (b >= before or several) and (fewer > 0 or (fewer == 0 and b > a)):
-                    continue
-                # The column's product with root is its mean times the total.
-                G[max(a, b) * width + min(a, b)] = times_sparse(Z, i, work, Z.mean[j] * Z.total)
-            for at in range(Z.indptr[j], Z.indptr[j + 1]):
-                work[Z.indices[at]] = 0
-    for a in range(before, count):
-        for b in range(a):
-            G[b * width + a] = G[a * width + b]
+cdef inline double distance(Py_ssize_t n, const double* x, const double* y) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef double sum = 0
+    for i in range(n):
+        sum += (x[i] - y[i]) * (x[i] - y[i])
+    return sqrt(sum)
 
 
 cdef inline double nth_largest(double* x, Py_ssize_t count, Py_ssize_t nth) noexcept nogil:

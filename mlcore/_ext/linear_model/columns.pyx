@@ -121,4 +121,4 @@ def products(const double[:, ::1] dense, const int64_t[::1] indptr, const int32_
     """Set h (d,) to the products of columns and x (n,), 0 where `out` is not 0."""
     cdef Columns Z = columns_of(dense, indptr, indices, values, mean, root)
     with nogil:
-        correlate(&Z, &x[0], &out[0], 0, &h[0], n_threads)
+        correlate(&Z, &x[0], &out[0], &h[0], n_threads)

@@ -1,13 +1,14 @@
 """A Cholesky factor that is kept while coefficients become 0 or leave it. Inline, so that no call
 crosses a module.
 
-The face is G + diag(ridge) of the coefficients that are not 0, of unit diagonal. A row enters it,
-or leaves it by rotations, in time of the square of its size; where many change the factor is made
-anew. A column that depends on the members, but for rounding, does not enter: it waits.
+The face is G + diag(ridge) of the coefficients that are not 0, of unit diagonal. Rows enter it
+together, or leave it by rotations, in time of the square of its size; where many change the factor
+is made anew. A column that depends on the members, but for rounding, does not enter: it waits.
 """
 from libc.math cimport hypot, sqrt
+from libc.string cimport memcpy
 
-from mlcore._ext.shared.blas cimport add_multiple, cholesky, dot
+from mlcore._ext.shared.blas cimport add_multiple, cholesky, dot, times_inverse
 
 cdef enum:  # of a coefficient in `inside`
     OUTSIDE = 0
@@ -44,28 +45,26 @@ cdef inline Py_ssize_t match_face(Face* face, const double* G, Py_ssize_t width,
 
     Return one whose column depends on the members, with its row behind the last, or -1.
     """
-    cdef Py_ssize_t i, j, changes = 0, waiting = 0
+    cdef Py_ssize_t i, j, enter = 0, leave = 0, waiting = 0
     for j in range(d):
         if w[j] == 0:
-            changes += face.inside[j] == MEMBER
+            leave += face.inside[j] == MEMBER
             if face.inside[j] != MEMBER:
                 face.inside[j] = OUTSIDE
         else:
-            changes += face.inside[j] == OUTSIDE and face.scale[j] > 0
+            enter += face.inside[j] == OUTSIDE and face.scale[j] > 0
             waiting += face.inside[j] == WAITS
-    if changes > 2 + face.count // 16:
+    if leave > 2 + face.count // 16 or enter > 2 + face.count // 4:
         factor_anew(face, G, width, w, d)
         waiting = 1
-    elif changes:
+    elif enter or leave:
         for i in range(face.count - 1, -1, -1):
             if w[face.members[i]] == 0:
                 leave_face(face, i)
-        for j in range(d):
-            if w[j] != 0 and face.scale[j] > 0 and face.inside[j] == OUTSIDE:
-                waiting += not enters_face(face, G, width, j)
+        waiting += enter_together(face, G, width, w, d)
     if waiting:
         for j in range(d):
-            if face.inside[j] == WAITS and not enters_face(face, G, width, j):
+            if face.inside[j] == WAITS and not enters_face(face, G, width, j, 0, face.count):
                 return j
     return -1
 
@@ -82,7 +81,7 @@ cdef inline void factor_anew(Face* face, const double* G, Py_ssize_t width, cons
             face.members[m] = j
             m += 1
     for i in range(m):
-        set_row(face, G, width, face.members[i], i)
+        set_row(face, G, width, face.members[i], face.L + i * face.width, 0, i)
         face.L[i * face.width + i] = 1
     regular = cholesky(<int> m, face.L, <int> face.width)
     for i in range(m):
@@ -95,22 +94,42 @@ cdef inline void factor_anew(Face* face, const double* G, Py_ssize_t width, cons
         return
     face.count = 0
     for k in range(m):  # the place of the next member is not behind its own
-        enters_face(face, G, width, face.members[k])
+        enters_face(face, G, width, face.members[k], 0, face.count)
 
 
-cdef inline void set_row(Face* face, const double* G, Py_ssize_t width, Py_ssize_t j,
-                         Py_ssize_t count) noexcept nogil:
-    """Row `count` of L := products of j with the members before, of unit diagonal."""
+cdef inline void set_row(Face* face, const double* G, Py_ssize_t width, Py_ssize_t j, double* row,
+                         Py_ssize_t first, Py_ssize_t last) noexcept nogil:
+    """Set products of j with the members from first to last, of unit diagonal."""
     cdef Py_ssize_t i, k
-    cdef double* row = face.L + count * face.width
-    for i in range(count):
+    for i in range(first, last):
         k = face.members[i]
         row[i] = G[j * width + k] * face.scale[j] * face.scale[k]
 
 
-cdef inline bint enters_face(Face* face, const double* G, Py_ssize_t width,
-                             Py_ssize_t j) noexcept nogil:
-    """Add a member; False, and it waits, if its column depends on theirs."""
+cdef inline Py_ssize_t enter_together(Face* face, const double* G, Py_ssize_t width,
+                                      const double* w, Py_ssize_t d) noexcept nogil:
+    """Add all that are not 0; return how many wait.
+
+    Their rows are solved for the members before at once, so that the factor is read once.
+    """
+    cdef Py_ssize_t i, j, m = face.count, last = m, waiting = 0
+    for j in range(d):
+        if w[j] != 0 and face.scale[j] > 0 and face.inside[j] == OUTSIDE:
+            set_row(face, G, width, j, face.L + last * face.width, 0, m)
+            face.members[last] = j
+            last += 1
+    times_inverse(<int> (last - m), <int> m, face.L, face.L + m * face.width, <int> face.width)
+    for i in range(m, last):  # the place of the next member is not behind its own
+        waiting += not enters_face(face, G, width, face.members[i], m, i)
+    return waiting
+
+
+cdef inline bint enters_face(Face* face, const double* G, Py_ssize_t width, Py_ssize_t j,
+                             Py_ssize_t solved, Py_ssize_t place) noexcept nogil:
+    """Add a member; False, and it waits, if its column depends on theirs.
+
+    Row `place` of L is solved for the first `solved` members.
+    """
     cdef Py_ssize_t i, m = face.count
     cdef double* row = face.L + m * face.width
     cdef double* other
@@ -118,8 +137,10 @@ cdef inline bint enters_face(Face* face, const double* G, Py_ssize_t width,
     if m == face.width:
         face.inside[j] = RESTS
         return False
-    set_row(face, G, width, j, m)
-    for i in range(m):
+    if place != m:
+        memcpy(row, face.L + place * face.width, solved * sizeof(double))
+    set_row(face, G, width, j, row, solved, m)
+    for i in range(solved, m):
         other = face.L + i * face.width
         row[i] = (row[i] - dot(<int> i, other, row)) / other[i]
     pivot = 1 - dot(<int> m, row, row)

@@ -162,6 +162,7 @@ cdef inline bint minimise_in_face(const Problem* p, double* w, double* g, double
                 most += face.inside[j] == WAITS
         if steps == most or not step_in_face(p, w, g, u, face):
             break
+    set_slopes(p, w, g)
     return steps > 0
 
 
@@ -169,7 +170,7 @@ cdef inline bint step_in_face(const Problem* p, double* w, double* g, double* u,
                               Face* face) noexcept nogil:
     """Go to the minimum with these signs, or to the first w_j that becomes 0; True if one did.
 
-    The slopes are computed anew.
+    Only the slopes of the face are those of the new w.
     """
     cdef Py_ssize_t i, j, waits = match_face(face, p.G, p.width, w, p.d)
     while waits >= 0:
@@ -231,12 +232,14 @@ cdef inline bint go(const Problem* p, double* w, double* g, const double* u, con
     if not length < INFINITY:
         return False
     for i in range(face.count):
-        w[face.members[i]] += length * u[i]
+        j = face.members[i]
+        if other < 0:  # else the fit does not change
+            g[j] -= length * (g[j] - (p.lasso[j] if w[j] > 0 else -p.lasso[j]))
+        w[j] += length * u[i]
     if other >= 0:
         w[other] += length * change
     if first >= 0:
         w[first] = 0
-    set_slopes(p, w, g)
     return first >= 0
 
 

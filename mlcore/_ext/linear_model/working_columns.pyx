@@ -4,17 +4,21 @@ that matter, and the proof by all.
 A penalty begins with the members and coefficients of the one before, and the columns that the
 strong rule adds. Their problem is solved by products; then the residuals of the rows give all
 slopes and the certificate. Columns that violate it join, at most as many as there are members.
-Columns that the certificate proves to have coefficients of 0 are left out of later proofs of this
-penalty (gap-safe screening).
+
+A column is not read where it cannot matter: its slope is at most that of its last reading and its
+length times how far the residuals have moved since. The certificate takes this bound for its slope.
 """
 from libc.float cimport DBL_EPSILON
 from libc.math cimport INFINITY, fabs, fmax, fmin, ldexp, sqrt
 from libc.stdint cimport int8_t, int32_t, int64_t
+from libc.string cimport memcpy
 
 from mlcore._ext.linear_model.columns cimport (
-    Columns, add_products, columns_of, correlate, nth_largest, residuals, sweep_columns
+    Columns, Readings, columns_of, distance, nth_largest, read_columns, residuals, slopes_of,
+    sweep_columns
 )
 from mlcore._ext.linear_model.face cimport Face, begin_face
+from mlcore._ext.linear_model.member_products cimport RowLists, add_products
 from mlcore._ext.linear_model.rounds cimport Certificate, Problem, certificate, minimise
 from mlcore._ext.shared.blas cimport dot
 
@@ -33,18 +37,20 @@ cdef enum:
     MOST = 6      # columns that may join
     WANTED = 7    # members, if there is no room
     LEFT = 8      # operations until the caller looks for Ctrl-C
-    SWEPT = 10    # true if members have no products: their columns are swept
     PART = 9      # true if only some of the columns above the correlation joined
+    SWEPT = 10    # true if members have no products: their columns are swept
+    LISTED = 11   # `count` and `used` of RowLists
+    USED = 12
 
 cdef struct Work:
     Columns Z
     bint swept
+    Readings readings
     Problem all
     Problem part
     Face face
     Py_ssize_t* place    # (d,) among the members, or -1
     Py_ssize_t* members  # (width,)
-    int8_t* out          # (d,) 1: its coefficient is 0 for this penalty, 2: for all
     const int64_t* shift  # (d,) powers of two of coefficients in float32, or NULL
     double* lasso        # (d,) for alpha = 1, as ridge
     double* ridge
@@ -64,7 +70,8 @@ cdef struct Work:
     double* packed
     double* y
     double* r
-    double* work
+    double* proved       # (n,) residuals of the last proof
+    RowLists lists       # of sparse members
     double y2
     int n_threads
 
@@ -73,31 +80,40 @@ def advance(const double[:, ::1] dense, const int64_t[::1] indptr, const int32_t
             const double[::1] values, const double[::1] mean, const double[::1] root,
             const double[::1] alphas, double y2, double tol, Py_ssize_t max_rounds,
             const double[::1] noise, const int64_t[::1] shift, double[:, ::1] of_columns,
-            Py_ssize_t[::1] place, int8_t[::1] out, double[:, ::1] of_members,
+            Py_ssize_t[::1] place, const int8_t[::1] out, double[:, ::1] of_members,
             Py_ssize_t[:, ::1] members, double[:, ::1] G, double[:, ::1] factor,
-            double[:, ::1] packed, double[:, ::1] of_rows, int64_t[::1] state, double[::1] figure,
-            double[:, ::1] W, double[:, ::1] figures, int n_threads, /):
+            double[:, ::1] packed, int64_t[:, ::1] lists, int32_t[::1] places, double[::1] listed,
+            double[:, ::1] of_rows, int64_t[::1] state, double[::1] figure, double[:, ::1] W,
+            double[:, ::1] figures, int n_threads, /):
     """Go on with the penalties from where `state` says; return True at the end.
 
     It ends early where ``state[WANTED]`` members need more room, and when ``state[LEFT]``
     operations are done. W (m, d) are coefficients, `figures` (m, 3) P, the gap, and rounds.
-    `of_columns` (10, d): lasso, ridge, size, w, h, squares, and scratch; `of_members` (10, width):
-    c, w, g and scratch; `of_rows` (3, n): y, r, and zeros; `figure` (4,): the last gap, the least,
-    the correlation for alpha = 1 above which columns join, and the squares of the members' problem.
+    `of_columns` (11, d): lasso, ridge, size, w, h, squares, scratch (4, d), the way of residuals to
+    the reading that h is of; `of_members` (10, width): c, w, g and scratch; `packed` (width, n):
+    dense members; `lists` (2, n): starts and lengths of `RowLists`, with their places and values;
+    `of_rows` (3, n): y, r, and r of the last proof; `figure` (5,): the last gap, the least, the
+    correlation for alpha = 1 above which columns join, the squares of the members' problem, and
+    the way of residuals.
     """
     cdef Work a
     cdef Py_ssize_t width = of_members.shape[1]
     a.Z = columns_of(dense, indptr, indices, values, mean, root)
     a.shift = &shift[0] if shift.shape[0] else NULL
-    a.place, a.out, a.members = &place[0], &out[0], &members[0, 0]
+    a.place, a.members = &place[0], &members[0, 0]
     a.lasso, a.ridge = &of_columns[0, 0], &of_columns[1, 0]
     a.w, a.h, a.squares = &of_columns[3, 0], &of_columns[4, 0], &of_columns[5, 0]
     a.g, a.swept = &of_columns[9, 0], state[SWEPT]
+    a.readings.out, a.readings.place, a.readings.squares = &out[0], a.place, a.squares
+    a.readings.h, a.readings.way = a.h, &of_columns[10, 0]
     a.absolute, a.square = &of_columns[6, 0], &of_columns[7, 0]
     a.scratch = &of_columns[8, 0]
     a.c, a.w_part, a.g_part = &of_members[0, 0], &of_members[1, 0], &of_members[2, 0]
     a.u, a.of_part = &of_members[3, 0], &of_members[4, 0]
-    a.y, a.r, a.work = &of_rows[0, 0], &of_rows[1, 0], &of_rows[2, 0]
+    a.y, a.r, a.proved = &of_rows[0, 0], &of_rows[1, 0], &of_rows[2, 0]
+    a.lists.starts, a.lists.lengths = &lists[0, 0], &lists[1, 0]
+    a.lists.places, a.lists.values = &places[0], &listed[0]
+    a.lists.count, a.lists.used = &state[LISTED], &state[USED]
     a.G, a.packed, a.y2, a.n_threads = &G[0, 0], &packed[0, 0], y2, n_threads
     a.all.d, a.all.y2, a.all.size = a.Z.d, y2, &of_columns[2, 0]
     a.all.lasso, a.all.ridge = a.absolute, a.square
@@ -130,21 +146,20 @@ cdef void begin_penalty(Work* a, const double[::1] alphas, int64_t* state, doubl
     cdef double alpha = alphas[k], before, squares
     cdef bint penalised = False
     cdef Certificate proof
-    # Columns that were left out are to have their correlations.
-    correlate(&a.Z, a.r, a.out, 1, a.h, a.n_threads)
     before = 0
     squares = dot(<int> a.Z.n, a.r, a.r)
     for j in range(d):
-        if a.out[j] == 1:
-            a.out[j] = 0
+        if k == 0 and a.h[j] != 0:
+            before = fmax(before, fabs(a.h[j]) / a.lasso[j])
+    figure[2] = fmax(2 * alpha - (alphas[k - 1] if k else before), 0)
+    read_columns(&a.Z, a.r, &a.readings, a.lasso, figure[2], figure[4], a.n_threads)
+    for j in range(d):
         a.absolute[j] = min(alpha * a.lasso[j], 1e300)
         a.square[j] = min(alpha * a.ridge[j], 1e300)
         penalised = penalised or a.square[j] > 0
-        a.g[j] = a.h[j] - a.square[j] * a.w[j]
         squares += a.square[j] * a.w[j] * a.w[j]
         support += a.w[j] != 0
-        if k == 0 and a.h[j] != 0:
-            before = fmax(before, fabs(a.h[j]) / a.lasso[j])
+    slopes_of(&a.readings, a.Z.d, a.square, a.w, figure[4], a.g)
     for i in range(state[MEMBERS]):
         a.of_part[i] = a.absolute[a.members[i]]
         a.of_part[a.part.width + i] = a.square[a.members[i]]
@@ -156,7 +171,6 @@ cdef void begin_penalty(Work* a, const double[::1] alphas, int64_t* state, doubl
     if proof.gap <= DBL_EPSILON * proof.objective:
         store(a, state, &proof, W, figures)
         return
-    figure[2] = fmax(2 * alpha - (alphas[k - 1] if k else before), 0)
     state[MOST] = FIRST + support
     state[STAGE] = 1
 
@@ -177,7 +191,7 @@ cdef bint join(Work* a, Py_ssize_t width, int64_t* state, const double* figure) 
     cdef Py_ssize_t i, j, count = 0, before = state[MEMBERS], f = before
     cdef double least = figure[2], curvature
     for j in range(a.Z.d):
-        if a.place[j] < 0 and a.out[j] == 0 and fabs(a.h[j]) > least * a.lasso[j]:
+        if a.place[j] < 0 and not a.readings.out[j] and fabs(a.h[j]) > least * a.lasso[j]:
             a.scratch[count] = fabs(a.h[j]) / a.lasso[j]
             count += 1
     state[PART] = count > state[MOST]
@@ -190,7 +204,7 @@ cdef bint join(Work* a, Py_ssize_t width, int64_t* state, const double* figure) 
     for j in range(a.Z.d):
         if f == before + count:
             break
-        if (a.place[j] < 0 and a.out[j] == 0 and fabs(a.h[j]) > figure[2] * a.lasso[j]
+        if (a.place[j] < 0 and not a.readings.out[j] and fabs(a.h[j]) > figure[2] * a.lasso[j]
                 and fabs(a.h[j]) / a.lasso[j] >= least):
             a.members[f] = j
             a.place[j] = f
@@ -200,7 +214,7 @@ cdef bint join(Work* a, Py_ssize_t width, int64_t* state, const double* figure) 
         state[STALLED] = 0
     if a.swept:
         return True
-    add_products(&a.Z, a.members, before, f, a.packed, a.work, a.G, width)
+    add_products(&a.Z, a.members, before, f, a.packed, &a.lists, a.G, width)
     for i in range(before, f):
         j = a.members[i]
         a.w_part[i] = 0
@@ -241,7 +255,7 @@ cdef void solve_and_prove(Work* a, const double[::1] alphas, double tol, Py_ssiz
     """Minimise P in the members, and compute the certificate of all columns from the rows."""
     cdef Py_ssize_t i, j, f = state[MEMBERS], d = a.Z.d, width = a.part.width, rounds = 0
     cdef Certificate proof
-    cdef double squares, radius, limit
+    cdef double squares
     a.part.d = f
     a.part.y2 = figure[3]
     if a.swept:
@@ -258,12 +272,15 @@ cdef void solve_and_prove(Work* a, const double[::1] alphas, double tol, Py_ssiz
             a.w_part[i] = ldexp(<float> ldexp(a.w_part[i], <int> a.shift[j]), <int> -a.shift[j])
         a.w[j] = a.w_part[i]
     residuals(&a.Z, a.y, a.w, a.members, f, a.r)
-    correlate(&a.Z, a.r, a.out, 0, a.h, a.n_threads)
+    figure[4] += distance(a.Z.n, a.r, a.proved) * (1 + 1e-9)
+    memcpy(a.proved, a.r, a.Z.n * sizeof(double))
+    read_columns(&a.Z, a.r, &a.readings, a.lasso, (1 - 1e-6) * alphas[state[PENALTY]], figure[4],
+                 a.n_threads)
     squares = dot(<int> a.Z.n, a.r, a.r)
     figure[3] = squares
     for i in range(d):
-        a.g[i] = a.h[i] - a.square[i] * a.w[i] if a.out[i] == 0 else 0
         squares += a.square[i] * a.w[i] * a.w[i]
+    slopes_of(&a.readings, a.Z.d, a.square, a.w, figure[4], a.g)
     proof = certificate(&a.all, a.w, a.g, squares)
     # What products have lost is in those with the residuals.
     for i in range(0 if a.swept else f):
@@ -276,13 +293,5 @@ cdef void solve_and_prove(Work* a, const double[::1] alphas, double tol, Py_ssiz
             or state[STALLED] >= (PROOFS if a.swept else STALLS)):
         store(a, state, &proof, W, figures)
         return
-    # Gap-safe screening: the dual solution is within the radius of t times the residuals.
-    radius = sqrt(2 * proof.gap) * (1 + 1e-9)
-    for j in range(d):
-        if a.out[j] == 0 and a.place[j] < 0:
-            limit = fabs(proof.t) * (fabs(a.h[j]) + a.all.size[j] * proof.error)
-            limit += radius * sqrt(a.all.size[j] * a.all.size[j] + a.square[j])
-            if limit < a.absolute[j]:
-                a.out[j] = 1
     figure[2] = alphas[state[PENALTY]]
     state[MOST] = f if f > FIRST else FIRST

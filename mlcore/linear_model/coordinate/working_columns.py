@@ -23,6 +23,8 @@ _SWEPT = 1000  # members, sparse, from which their columns are swept, without pr
 _FEW_ROWS, _SWEPT_OF_FEW = 2000, 3000  # where the face nears their number sweeps gain little
 _TRACED = 2000  # features of which the rank is computed
 _MEMBERS, _FACE, _WANTED, _LEFT, _IS_SWEPT = 1, 4, 7, 8, 10  # places in `state` of _ext
+_LISTS = slice(11, 13)
+_KEPT = [_MEMBERS, _IS_SWEPT, 11, 12]  # from target to target
 
 
 class _Members:
@@ -35,8 +37,8 @@ class _Members:
         n, d = len(columns.root), len(columns.size)
         self.columns = columns
         self.place = np.full(d, -1, np.intp)
-        self.out = columns.out  # 1 for columns that the last proof has ruled out, 2 for constants
-        self.state = np.zeros(11, np.int64)
+        self.state = np.zeros(13, np.int64)
+        self._begin_lists()
         if len(columns.dense):  # their room costs less than to make more
             self._make_room(min(d, max(_ROOM[0], min(2 * n, _ROOM[1]))), n)
         else:
@@ -50,6 +52,20 @@ class _Members:
         self.of_members, self.members = np.zeros((10, width)), np.zeros((3, width), np.intp)
         self.G, self.factor, self.packed = (
             scratch_array((width, columns), np.dtype(np.float64)) for columns in (width, width, n)
+        )
+
+    def _begin_lists(self) -> None:
+        """Make room for the entries of sparse members, which `_ext` lists by rows."""
+        columns, self.state[_LISTS] = self.columns, 0
+        n, entries = 1, 0
+        if not len(columns.dense):
+            n, most = len(columns.root), 2 * _SWEPT_OF_FEW  # members that have products
+            entries = int(np.sort(np.diff(columns.indptr))[-most:].sum())
+        room = 4 * (n + entries)
+        self.lists = (
+            np.zeros((2, n), np.int64),
+            scratch_array((room,), np.dtype(np.int32)),
+            scratch_array((room,), np.dtype(np.float64)),
         )
 
     def make_room(self) -> None:
@@ -72,6 +88,7 @@ class _Members:
         else:
             self.G[:kept, :kept] = before[2][np.ix_(stay, stay)]
             self.packed[:kept] = before[3][stay]
+            self._begin_lists()
             self.place[:] = -1
             self.place[self.members[0, :kept]] = np.arange(kept)
         self.state[_MEMBERS], self.state[_FACE] = kept, 0
@@ -187,17 +204,17 @@ class ColumnProblem(NamedTuple):
         d, n, m = len(self.size), self.n, len(alphas)
         W, figures = np.empty((m, d)), np.empty((m, 3))
         lasso = penalties.lasso[:, t]
-        of_columns = np.zeros((10, d))
+        of_columns = np.zeros((11, d))
         of_columns[:3] = lasso, penalties.ridge, columns.reach
         of_columns[4], of_columns[5] = self.C[:, t], columns.size**2
-        of_rows = np.stack([self.Y[t], self.Y[t], np.zeros(n)])
-        figure = np.array([np.inf, np.inf, 0.0, squares])
+        of_rows = np.stack([self.Y[t]] * 3)
+        figure = np.array([np.inf, np.inf, 0.0, squares, 0.0])
         noise = np.array([2 * math.sqrt(max(n, d)) * EPS, 0.0, 2 * EPS])
-        members.out, state = columns.out.copy(), members.state
+        state = members.state
         # Members of the target before stay, with coefficients of 0.
-        count, swept = state[_MEMBERS], state[_IS_SWEPT]
+        count, kept = state[_MEMBERS], state[_KEPT]
         state[:] = 0
-        state[_MEMBERS], state[_IS_SWEPT] = count, swept
+        state[_KEPT] = kept
         members.of_members[1] = 0
         members.of_members[0, :count] = self.C[members.members[0, :count], t]
         threads = effective_threads(columns.dense.size + len(columns.values))
@@ -207,9 +224,9 @@ class ColumnProblem(NamedTuple):
             state[_LEFT] = OPERATIONS_PER_CALL
             return _ext.advance(
                 *columns[:6], alphas, squares, tol * squares / 2, max_iter, noise, shift,
-                of_columns, members.place, members.out, members.of_members, members.members,
-                members.G, members.factor, members.packed, of_rows, state, figure, W, figures,
-                threads,
+                of_columns, members.place, columns.out, members.of_members, members.members,
+                members.G, members.factor, members.packed, *members.lists, of_rows, state, figure,
+                W, figures, threads,
             )  # fmt: skip
 
         with single_threaded_blas():
