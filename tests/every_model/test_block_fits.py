@@ -283,6 +283,26 @@ def test_logistic_regression(k, weighted):
     assert_array_equal(model.predict(X), expected.predict(X))
 
 
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize(("k", "ratio"), [(2, 1.0), (3, 1.0), (3, 0.4)])
+def test_logistic_regression_with_absolute_values(k, ratio, fit_intercept):
+    """Beside fits to all rows, which end by a gap, and coefficients that are exactly 0."""
+    X, y, weight = IRIS * [1, 10, 1e-3, 1] + 5, np.minimum(SPECIES, k - 1), weights_of(IRIS, True)
+    params = {"C": 0.2, "l1_ratio": ratio, "fit_intercept": fit_intercept}
+    expected = LogisticRegression(tol=1e-8, **params).fit(X, y, weight)
+    for form in (np.asarray, sp.csr_array):
+        model, passes = fitted_to_blocks(LogisticRegression(tol=1e-7, **params), form(X), y, weight)
+        assert model.converged_ and passes < 30
+        assert 0 < np.count_nonzero(model.coef_) < model.coef_.size
+        assert_array_equal(model.coef_ != 0, expected.coef_ != 0)
+        # A fall of at most tol² per unit of weight is left.
+        assert_allclose(model.objective_, expected.objective_, rtol=1e-11)
+        penalty = ratio * np.abs(model.coef_).sum() + (1 - ratio) / 2 * (model.coef_**2).sum()
+        losses = -model.predict_log_proba(X)[np.arange(len(y)), y]
+        assert_allclose(model.objective_, 0.2 * weight @ losses + penalty, rtol=1e-9)
+        assert (np.diff(model.objective_trace_) < 1e-12 * expected.objective_).all()
+
+
 @pytest.mark.parametrize(("convert", "weighted"), [(np.asarray, True), (sp.csr_array, False)])
 def test_logistic_regression_of_many_parameters_takes_quasi_newton_steps(convert, weighted):
     rng = np.random.default_rng(5)

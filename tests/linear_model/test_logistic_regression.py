@@ -392,6 +392,8 @@ def test_steps_from_merged_blocks_end_at_the_optimum(k, form):
         model.merge(total, model.begin(form(X[:, :2]), y).partial_statistics(form(X[:, :2]), y))
     with pytest.raises(ValueError, match="'balanced' needs all rows"):
         LogisticRegression(class_weight="balanced").begin(X, y)
+    with pytest.raises(ValueError, match="l1_ratio=0.1 of 2001 parameters needs all rows at once"):
+        LogisticRegression(l1_ratio=0.1).begin(np.zeros((2, 2000)), [0, 1])
 
 
 def test_steps_that_are_too_long_are_halved():

@@ -12,6 +12,14 @@ from mlcore.linear_model.logistic.objective import Objective, Point
 _ULP = 2.0**-53
 
 
+def absolute_penalties(scale: np.ndarray, strength: float) -> np.ndarray:
+    """Return the penalties of absolute values, (d + 1,), in columns scaled by `scale` (d,): 0 for
+    the intercept.
+    """
+    with np.errstate(over="ignore", under="ignore"):
+        return np.append(np.minimum(strength * scale, 1e300), 0.0)
+
+
 class ElasticNetObjective(Objective):
     """Mean loss + ``sum_j penalty_j theta_j^2 / 2 + lasso_j |theta_j|``, with `l1_ratio` in (0, 1].
 
@@ -24,9 +32,7 @@ class ElasticNetObjective(Objective):
     def __init__(self, rows: LogisticRows, strength: float, l1_ratio: float) -> None:
         super().__init__(rows, strength * (1 - l1_ratio))
         self._whole, self.l1_ratio = strength, l1_ratio
-        with np.errstate(over="ignore", under="ignore"):
-            lasso = np.minimum(strength * l1_ratio * rows.scale, 1e300)
-        self.lasso = np.append(lasso, 0.0)
+        self.lasso = absolute_penalties(rows.scale, strength * l1_ratio)
 
     def of_columns(self, rows: LogisticRows) -> "ElasticNetObjective":
         """Return the objective of rows with some of the columns."""

@@ -429,21 +429,23 @@ class LogisticRegression(RowSums, LogisticClassifier):
         Raises
         ------
         ValueError
-            If a class of the data is not among those of `y`: later blocks are of these classes.
+            If a class of the data is not among those of `y`: later blocks are of these classes. For
+            more than 2000 parameters with ``l1_ratio > 0``.
         """
         settings = self._settings()
         if self.class_weight is not None and not isinstance(self.class_weight, dict):
             raise ValueError(
                 f"class_weight={self.class_weight!r} needs all rows at once: give blocks a dict."
             )
-        if settings.l1_ratio > 0:
-            raise ValueError(
-                f"l1_ratio={self.l1_ratio:g} needs all rows at once: blocks take l1_ratio=0."
-            )
         checked = self._check_X(X, reset=True)
         n, d = checked.shape
         classes, _, weight, _ = self._weighted_labels(y, sample_weight, n)
         n_scores = n_scores_of(classes)
+        if settings.l1_ratio > 0 and n_scores * (d + 1) > LARGEST_SYSTEM:
+            raise ValueError(
+                f"l1_ratio={self.l1_ratio:g} of {n_scores * (d + 1)} parameters needs all rows at "
+                f"once: blocks take up to {LARGEST_SYSTEM} with l1_ratio > 0."
+            )
         codes = np.zeros(n, int)
         rows = LogisticRows(checked, codes, weight, None, n_scores, settings.fit_intercept)
         self._set_fitted(
@@ -506,7 +508,8 @@ class LogisticRegression(RowSums, LogisticClassifier):
     def update(self, statistics: LogisticSums) -> Self:
         """Take a step of Newton's method, or halve the last one if it was too long.
 
-        With more than 2000 parameters it is a step of L-BFGS, and the decrement its estimate.
+        With more than 2000 parameters it is a step of L-BFGS, and the decrement its estimate; with
+        ``l1_ratio > 0`` a proximal step, and the decrement the root of the fall that it promises.
         `converged_` is True when the decrement is at most `tol`; the step that follows is taken.
 
         Parameters
@@ -540,7 +543,7 @@ class LogisticRegression(RowSums, LogisticClassifier):
             u = run.theta / np.abs(run.theta).max()
             raise separated("complete", u, run.columns, names, owner)
         # A step that was too long is halved; else the point of the sums is known.
-        step = next_step(run, statistics, settings.C)
+        step = next_step(run, statistics, settings.C, settings.l1_ratio, settings.fit_intercept)
         if isinstance(step, Run):
             self._update_state(self._parameters(step, self.coef_.dtype))
             return self

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mlcore.checks.stored import stored
+from mlcore.linear_model.logistic.elastic_net import absolute_penalties
 from mlcore.linear_model.logistic.logistic_pass import Columns, LogisticSums
 from mlcore.linear_model.logistic.objective import (
     NewtonSystem,
@@ -16,6 +17,7 @@ from mlcore.linear_model.logistic.objective import (
 )
 from mlcore.linear_model.logistic.steps.lbfgs import inverse_product
 from mlcore.linear_model.logistic.steps.newton import ARMIJO, ROUNDING
+from mlcore.linear_model.logistic.steps.proximal_newton import proximal_step
 
 _PAIRS = 20  # of L-BFGS
 _SATURATED = 1e-10  # a gradient outside of the Hessian's range that is larger is no rounding
@@ -91,28 +93,41 @@ class NextStep(NamedTuple):
     decrement: float
 
 
-def next_step(run: Run, sums: LogisticSums, C: float) -> NextStep | Run:
+def next_step(
+    run: Run, sums: LogisticSums, C: float, l1_ratio: float, intercept: bool
+) -> NextStep | Run:
     """Return the step that follows from the sums at ``run.theta``.
 
-    It is a `Run` alone, with half the last step, if that step was too long.
+    It is a `Run` alone, with half the last step, if that step was too long. With ``l1_ratio > 0``
+    the sums have a Hessian.
     """
-    theta, line = run.theta, run.line
-    penalty = penalties(run.columns.scale, 1 / C / sums.weight)
+    theta, line, strength = run.theta, run.line, 1 / C / sums.weight
+    penalty = penalties(run.columns.scale, strength * (1 - l1_ratio))
     point = penalised_point(theta, sums, penalty)
+    lasso = absolute_penalties(run.columns.scale, strength * l1_ratio)
+    with np.errstate(over="ignore"):
+        point = point._replace(value=point.value + float((lasso * np.abs(theta)).sum()))
     if line is not None and line.is_too_long(point.value):
         line = line.halved()
         return run._replace(theta=line.start + line.length * line.direction, line=line)
 
     # The direction: of L-BFGS if the parameters are too many for a Hessian, else of Newton.
     pairs, gradient, saturated = None, point.gradient, False
-    if sums.hessian is None:
+    if l1_ratio > 0:
+        direction, slope = proximal_step(point, penalty, lasso, intercept)
+        saturated = not math.isfinite(slope)
+        if saturated:
+            direction, slope = np.zeros_like(theta), 0.0
+    elif sums.hessian is None:
         pairs = _with_last_step(run, point)
         direction = _quasi_newton(point, penalty, pairs)
     else:
         system = NewtonSystem(hessian_of(point, penalty), len(theta))
         direction = -system.solve(gradient.ravel()).reshape(theta.shape)
         saturated = system.misses(gradient.ravel(), np.full(theta.size, _SATURATED))
-    slope = min(0.0, float((gradient * direction).sum()))
+    if l1_ratio == 0:
+        slope = float((gradient * direction).sum())
+    slope = min(0.0, slope)
     decrement = math.inf if saturated else math.sqrt(-slope)
 
     # Without penalty there may be no minimum: decrements then fall by a constant factor.

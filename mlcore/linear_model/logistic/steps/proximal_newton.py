@@ -72,7 +72,7 @@ def proximal_newton_steps(objective: ElasticNetObjective, theta: np.ndarray) -> 
 def promised_fall(objective: ElasticNetObjective, point: Point) -> float:
     """Return about how far the objective is above its minimum, times 2."""
     if point.sums.hessian is not None:
-        slope = _step(objective, point)[1]
+        slope = _step_of(objective, point)[1]
         return max(0.0, -slope) if math.isfinite(slope) else math.inf
     return float(_promised_by_each(objective, point).sum())
 
@@ -80,7 +80,7 @@ def promised_fall(objective: ElasticNetObjective, point: Point) -> float:
 def _newton_steps(objective, point):
     before = math.inf
     while True:
-        direction, slope = _step(objective, point)
+        direction, slope = _step_of(objective, point)
         if not math.isfinite(slope):
             yield Step(point, math.inf, direction)
             return
@@ -93,20 +93,26 @@ def _newton_steps(objective, point):
             return
 
 
-def _step(objective, point):
+def _step_of(objective, point):
+    return proximal_step(point, objective.penalty, objective.lasso, objective.rows.intercept)
+
+
+def proximal_step(
+    point: Point, penalty: np.ndarray, lasso: np.ndarray, intercept: bool
+) -> tuple[np.ndarray, float]:
     """Return where the quadratic model is least, from here, and the fall to first order, < 0.
 
     Not finite where curvatures of saturated probabilities are so small that steps overflow.
     """
     theta, g = point.theta, point.gradient
     c, D = theta.shape
-    H = hessian_of(point, objective.penalty).reshape(c, D, c, D)
+    H = hessian_of(point, penalty).reshape(c, D, c, D)
     if c > 1:  # equal changes of all intercepts change nothing
         H[:, -1, :, -1] += H[:, -1, :, -1].trace() / c**2
     others = np.ascontiguousarray(H[:, :-1, :, :-1].reshape(c * (D - 1), -1))
     slope, with_intercepts = g[:, :-1].ravel(), H[:, -1, :, :-1].reshape(c, -1)
     solved = np.zeros((c, 1 + len(slope)))
-    if objective.rows.intercept:
+    if intercept:
         # Without the intercepts, which are where the model is least whatever the coefficients.
         solved = linalg.lstsq(H[:, -1, :, -1], np.c_[g[:, -1], with_intercepts], cond=1e-14)[0]
         with_intercepts = with_intercepts.T
@@ -114,11 +120,10 @@ def _step(objective, point):
             others -= with_intercepts @ solved[:, 1:]
             slope = slope - with_intercepts @ solved[:, 0]
     w = theta[:, :-1].ravel()
-    lasso = np.tile(objective.lasso[:-1], c)
     with np.errstate(over="ignore", invalid="ignore"):
-        moved = _least(others, slope, lasso, w) - w
+        moved = _least(others, slope, np.tile(lasso[:-1], c), w) - w
         direction = np.c_[moved.reshape(c, D - 1), -solved[:, 0] - solved[:, 1:] @ moved]
-        change = objective.lasso * (np.abs(theta + direction) - np.abs(theta))
+        change = lasso * (np.abs(theta + direction) - np.abs(theta))
         return direction, float((g * direction + change).sum())
 
 
