@@ -1025,6 +1025,7 @@ def test_an_ordinary_fit_neither_warns_nor_claims_too_much(name):
 @example(Disturbance(offset=800.0))
 @example(Disturbance(start=1e-2))
 @example(Disturbance(seed=147, scale=1e-3))
+@example(Disturbance(seed=37575, shift=-1.0, scale=1e105, weight=1000.0, penalty=1e12))
 @settings(max_examples=3)
 @given(DISTURBANCES)
 def test_evidence_bounds_the_truth_or_the_fit_warns(name, d):

@@ -336,5 +336,3 @@ def test_what_is_refused():
     for solver in ("lbfgs", "gradient"):
         with pytest.raises(ValueError, match=f"solver='{solver}' takes l1_ratio=0 alone"):
             LogisticRegression(l1_ratio=0.5, solver=solver).fit(X, y)
-    with pytest.raises(ValueError, match=r"l1_ratio=0\.5 needs all rows at once"):
-        LogisticRegression(l1_ratio=0.5).begin(X, y)

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from mlcore.checks.errors import ConvergenceWarning
 from mlcore.linear_model import ElasticNet, Lasso, LinearRegression
-from mlcore.linear_model.coordinate import penalised, working_columns
+from mlcore.linear_model.coordinate import penalised, row_problem, working_columns
 from mlcore.linear_model.coordinate.columns import Columns
 from mlcore.linear_model.coordinate.penalties import Penalties, trace_of_fit
 from mlcore.linear_model.coordinate.working_columns import ColumnProblem
@@ -214,6 +214,67 @@ def test_most_columns_are_not_read_and_have_no_coefficients(monkeypatch):
     _, _, unread, alpha = last_proof(A, y, 1.0, 0.6, monkeypatch)
     assert np.count_nonzero(unread) > 1000
     assert not Lasso(alpha, tol=1e-12).fit(A, y).coef_[unread].any()
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("ratio", [1.0, 0.6])
+def test_rows_alone_have_the_minimum_of_all_columns(ratio, fit_intercept, monkeypatch):
+    """With no copy of all columns; two targets, weights, float32, columns that join later."""
+    made, of_columns = [], ColumnProblem.of_columns
+    monkeypatch.setattr(penalised, "_MANY", 0)
+    monkeypatch.setattr(
+        ColumnProblem,
+        "of_columns",
+        lambda *a, **k: made.append(len(a[1].size)) or of_columns(*a, **k),
+    )
+    A, y, weight = problem(3, 60, 300, zeros=0.8)
+    Y = np.c_[y, y + A[:, 5]]
+    center = np.average(A, axis=0, weights=weight) * fit_intercept
+    mean = np.average(Y, axis=0, weights=weight) * fit_intercept
+    alpha = 0.3 * np.abs((A - center).T @ (weight[:, None] * (Y - mean))).max() / weight.sum()
+    how = ElasticNet(alpha / ratio, l1_ratio=ratio, fit_intercept=fit_intercept)
+    best = [
+        ElasticNet(**how.get_params() | EXACT).fit(A, Y[:, t], weight).objective_ for t in range(2)
+    ]
+    made.clear()
+    for dtype, near in ((np.float64, 0.5), (np.float64, 1.5), (np.float32, 0.5)):
+        monkeypatch.setattr(row_problem, "_NEAR", near)
+        model = how.fit(sp.csr_array(A.astype(dtype)), Y, weight)
+        assert model.converged_ and model.coef_.any(axis=1).all()
+        for t in range(2):
+            value = objective(
+                A, Y[:, t], model.coef_[t], model.intercept_[t], how.alpha, ratio, weight
+            )
+            digits = 1e-12 if dtype == np.float64 else 1e-6
+            assert_allclose(model.objective_[t], value, rtol=digits)
+            excess = model.objective_[t] - best[t]
+            assert excess <= model.duality_gap_[t] + digits * best[t]
+        assert len(model.degrees_of_freedom_) == 2
+    assert len(made) > 6 and max(made) < 300
+    freedom = ElasticNet(**how.get_params() | EXACT).fit(A, Y, weight).degrees_of_freedom_
+    assert_allclose(how.fit(sp.csr_array(A), Y, weight).degrees_of_freedom_, freedom, rtol=1e-5)
+
+
+def test_where_rows_alone_do_not_do_all_columns_are_copied(monkeypatch):
+    made, of = [], Columns.of
+    monkeypatch.setattr(penalised, "_MANY", 0)
+    monkeypatch.setattr(Columns, "of", lambda *a: made.append(1) or of(*a))
+    A, y, _ = problem(3, 60, 300, zeros=0.8)
+    far, small = A.copy(), A.copy()
+    far[:, 7] += 1e3
+    small[:, 7] *= 1e-200
+    for B, few, readings in ((A, 3, 3), (far, 100, 3), (small, 100, 3), (A, 100, 0)):
+        made.clear()
+        monkeypatch.setattr(row_problem, "_FEW", few)
+        monkeypatch.setattr(row_problem, "_READINGS", readings)
+        model = Lasso(0.3, **EXACT).fit(sp.csr_array(B), y)
+        assert made
+        best = Lasso(0.3, **EXACT).fit(B, y)
+        assert_allclose(model.objective_, best.objective_, rtol=1e-11)
+        assert_allclose(model.coef_, best.coef_, rtol=1e-5, atol=1e-6)
+    made.clear()
+    monkeypatch.setattr(row_problem, "_READINGS", 3)
+    assert Lasso(0.3).fit(sp.csr_array(A), y).converged_ and not made
 
 
 @pytest.mark.parametrize("many", [0, 2000])

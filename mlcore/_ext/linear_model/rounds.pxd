@@ -264,7 +264,7 @@ cdef inline Certificate certificate(const Problem* p, const double* w, const dou
     cdef Certificate proof
     cdef Py_ssize_t j
     cdef double reach = 0, absolute = 0, product = 0, products = 0, noise = 0, error, one
-    cdef double most = INFINITY, t = 1
+    cdef double rest, most = INFINITY, t = 1
     for j in range(p.d):
         reach += p.size[j] * fabs(w[j])
     one = p.errors.of_size * (sqrt(p.y2) + reach) + p.errors.of_coef * reach
@@ -281,6 +281,7 @@ cdef inline Certificate certificate(const Problem* p, const double* w, const dou
     t = fmax(fmin(t, most), -most)
     proof.t, proof.error = t, one
     proof.objective = 0.5 * squares + absolute
-    proof.gap = 0.5 * (1 - t) * (1 - t) * squares + (absolute - t * product) + fabs(t) * noise
+    rest = (1 - t) * (sqrt(squares) + one)  # the residuals are as rounded as their slopes
+    proof.gap = 0.5 * rest * rest + (absolute - t * product) + fabs(t) * noise
     proof.gap += 8 * DBL_EPSILON * (absolute + fabs(t) * products)
     return proof

@@ -15,7 +15,7 @@ from mlcore.runtime.memory import require_memory
 from mlcore.runtime.scratch import scratch_array
 from mlcore.runtime.threads import effective_threads, pieces, single_threaded_blas
 
-_FAR = 100.0  # squared mean over the variance of a sparse column, beyond which it is made dense
+FAR = 100.0  # squared mean over the variance of a sparse column, beyond which it is made dense
 
 
 class Columns(NamedTuple):
@@ -148,7 +148,7 @@ def _sparse_columns(rows, weight, fit_intercept):
     mean = mean / total if fit_intercept else np.zeros(d)
     squares, center = np.maximum(reach - total * mean**2, 0.0), mean - origin
     # Columns far from 0 have few zeros, and digits to lose: they are centred entry by entry.
-    far = np.flatnonzero(total * mean**2 > _FAR * squares)
+    far = np.flatnonzero(total * mean**2 > FAR * squares)
     if len(far):
         near = far[np.diff(indptr)[far] > n // 2]
         block = X[:, near].astype(np.float64).toarray() - data_units.origin[near]

@@ -202,7 +202,7 @@ class ElasticNet(OnePass, PenalisedRegression):
         settings = self._settings()
         with Progress(self.verbose, self.callback, type(self).__name__, self) as steps:
             rows, sums, problem, power = self._problem(
-                X, y, sample_weight, settings, settings.alpha
+                X, y, sample_weight, settings, settings.alpha, path=False
             )
             solution, attributes = self._solved(rows, sums, problem, settings, steps)
         if sums is not None:

@@ -16,6 +16,7 @@ from mlcore.linear_model.coordinate.columns import Columns
 from mlcore.linear_model.coordinate.penalties import Penalties, Solution
 from mlcore.linear_model.coordinate.penalty_path import PenaltyPath
 from mlcore.linear_model.coordinate.products import Products
+from mlcore.linear_model.coordinate.row_problem import RowProblem
 from mlcore.linear_model.coordinate.working_columns import ColumnProblem
 from mlcore.linear_model.regression.fitted import (
     fit_in_span,
@@ -32,6 +33,7 @@ from mlcore.runtime.threads import single_threaded_blas
 
 _ABOVE = 1 + 1e-12  # times the least penalty without coefficients, so that they are exactly 0
 _DENSE, _SPARSE = 4000, 1000  # features, up to which products of all pay
+_MANY = 1_000_000  # entries, from which a few readings cost less than a copy of columns
 _LEAST = {True: 1e-3, False: 1e-2}  # share of the largest penalty of a path, if n > d and else
 
 
@@ -205,14 +207,18 @@ class PenalisedRegression(Regressor, Model):
             f"coefficients of 0: {advice}.",
         )
 
-    def _problem(self, X, y, sample_weight, settings, largest):
-        """Return the rows of positive weight, their sums or None, and their problem: by products or
-        by columns; weights are in units of two to the last.
+    def _problem(self, X, y, sample_weight, settings, largest, path=True):
+        """Return the rows of positive weight, their sums or None, and their problem: by products,
+        by columns or, for one penalty, by sparse rows; weights are in units of two to the last.
         """
         owner = type(self).__name__
         rows, power = self._rows(X, y, sample_weight, settings)
         of_ridge = rows.total * largest * (1 - settings.l1_ratio)
         if not suits_products(rows.X):
+            if not path and _suits_rows(rows, settings):
+                problem = RowProblem(rows, settings.fit_intercept)
+                if problem.is_sound():
+                    return rows, None, problem, power
             rows, problem = problem_of_columns(rows, settings.fit_intercept, of_ridge, owner)
             return rows, None, problem, power
         require_products(rows.X.shape[1])
@@ -332,6 +338,15 @@ def suits_products(X: Any) -> bool:
     """Return True if the products of all features are worth their time."""
     n, d = X.shape
     return n > d and d <= (_SPARSE if sp.issparse(X) else _DENSE)
+
+
+def _suits_rows(rows, settings):
+    """Return True if a few readings of sparse rows take less time than a copy of their columns."""
+    X = rows.X
+    if not sp.issparse(X) or X.nnz < _MANY or rows.data_units.power.any():
+        return False
+    several = settings.multi_task and rows.Y.shape[1] > 1
+    return not several and settings.alpha * settings.l1_ratio > 0
 
 
 def problem_of_columns(

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -136,11 +136,28 @@ class ColumnProblem(NamedTuple):
         if fit_intercept:
             offset = np.average(Y, axis=1, weights=rows.weight)
         Y = (Y - offset[:, None]) * columns.root
-        C = np.stack([columns.times(y) for y in Y], axis=1)
+        return cls.of_columns(rows, columns, Y, offset)
+
+    @classmethod
+    def of_columns(
+        cls,
+        rows: Rows,
+        columns: Columns,
+        Y: np.ndarray,
+        offset: np.ndarray,
+        *,
+        targets: slice = slice(None),
+        features: Any = slice(None),
+        C: np.ndarray | None = None,
+    ) -> "ColumnProblem":
+        """Return the problem of these targets in columns that are some features; C may be known."""
+        if C is None:
+            C = np.stack([columns.times(y) for y in Y], axis=1)
         data_units = rows.data_units
-        shift = np.zeros((0, k), np.int64)
+        shift = np.zeros((0, len(Y)), np.int64)
         if rows.X.dtype == np.float32:
-            shift = data_units.target_power - data_units.power[:, None]
+            power = data_units.target_power[targets]
+            shift = power - data_units.power[features][:, None]
         squares = np.einsum("ij,ij->i", Y, Y)
         return cls(
             columns, _Members(columns), Y, C, squares, offset, shift, len(columns.root),
