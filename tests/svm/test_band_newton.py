@@ -135,3 +135,58 @@ def test_products_of_sparse_rows_are_those_of_dense_ones(share):
         expected = (Z * weight[:, None]).T @ Z
         found = LinearRows(X).gram(some, weight)
         assert_allclose(found, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("form", [np.asarray, np.float32, sp.csr_array])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_a_factor_in_float32_solves_the_systems_of_later_bands(form, fit_intercept, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = (
+        rng.normal(size=(1200, 160))
+        * (rng.random((1200, 160)) < 0.5)
+        * 10.0 ** rng.uniform(-2, 2, 160)
+    )
+    X[:, 7] = 0
+    rows = LinearRows.of(form(X), fit_intercept)
+    Z = np.c_[rows.X.toarray() if rows.sparse else rows.X.astype(float), np.ones(1200)]
+    system, weight = (
+        BandSystem(rows, rough=True),
+        rng.uniform(0, 2, 1200) * (rng.random(1200) < 0.6),
+    )
+    formed, grams = [], LinearRows.rough_gram
+
+    def counted(*given):
+        formed.append(grams(*given))
+        return formed[-1]
+
+    monkeypatch.setattr(LinearRows, "rough_gram", counted)
+    monkeypatch.setattr(LinearRows, "gram", None)
+    g, slope = 1e-12 * rng.normal(size=160), 7e-13
+    size = 161 if fit_intercept else 160
+    for changed in range(0, 60, 12):
+        weight = weight.copy()
+        weight[changed : changed + 4] = np.where(weight[changed : changed + 4] > 0, 0, 1.5)
+        H = (Z.T * weight) @ Z + np.diag(np.r_[np.ones(160), 0])
+        expected = np.linalg.solve(H[:size, :size], -np.r_[g, slope][:size])
+        found = np.r_[system.solve(weight, g, slope, fit_intercept)][:size]
+        off = found - expected  # 1e-6 of the energy is left at most, and 1e-3 of the step
+        assert off @ H[:size, :size] @ off <= 1e-5 * (expected @ H[:size, :size] @ expected)
+    assert len(formed) == 1
+    kept = np.r_[rows.columns, 160]
+    scale = 1 / np.sqrt(H.diagonal()[kept])
+    found = grams(rows, np.flatnonzero(weight), weight[weight > 0], scale)
+    expected = ((Z.T * weight) @ Z)[np.ix_(kept, kept)] * scale * scale[:, None]
+    assert_allclose(found, expected, rtol=0, atol=1e-5)
+    assert 7 not in rows.columns or not rows.sparse
+
+
+def test_a_band_for_which_no_factor_in_float32_does_is_solved_in_float64():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(400, 160)) * 10.0 ** -np.linspace(0, 5, 160) @ rng.normal(size=(160, 160))
+    rows, weight, g = LinearRows(X), np.full(400, 1e12), rng.normal(size=160)
+    step = np.r_[BandSystem(rows, rough=True).solve(weight, g, 0.5, True)]
+    Z = np.c_[X, np.ones(400)]
+    H = (Z.T * weight) @ Z + np.diag(np.r_[np.ones(160), 0])
+    left = np.linalg.norm(H @ step + np.r_[g, 0.5])
+    assert left <= 1e-13 * np.linalg.norm(H) * np.linalg.norm(step)
+    assert left <= 1e-3 * np.linalg.norm(g)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 from scipy import sparse as sp
+from scipy.linalg import blas, lapack
 
 from mlcore._ext.svm.linear import band_newton as _ext
 from mlcore.numerics.conjugate_gradients import conjugate_gradients
@@ -23,6 +24,10 @@ DIRECT = 2000  # features of which the Hessian may be formed
 _REBUILD = 0.25  # share of the band's rows that change, beyond which it is formed anew
 _STEPS, _MOST_STEPS = 50, 400  # of conjugate gradients, the former where there is another way
 _PRODUCTS = 50  # whose time the matrix must take before conjugate gradients take its place
+_FILLED = 0.15  # share of values, from which the Hessian is formed in float32, zeros and all
+_NARROW = 150  # features up to which it takes as little time in float64
+_STALE = 20  # conjugate gradients with its factor, of an earlier band perhaps
+_RIDGE = 1e-5  # of the diagonal, above the roundings of float32
 _SHORT = 300  # unknowns of a system that is solved in some hundredths of a second
 
 
@@ -55,13 +60,20 @@ class BandPoint(NamedTuple):
 
 
 class BandSystem:
-    """Solutions of systems with the Hessian, which is kept from step to step."""
+    """Solutions of systems with the Hessian, which is kept from step to step.
 
-    def __init__(self, rows: LinearRows) -> None:
+    With `rough` a factor of it in float32 may be kept instead, which preconditions conjugate
+    gradients: for bands of which few rows change. 10,000 rows of mnist, 10 classes: 0.8 to 0.4 s.
+    """
+
+    def __init__(self, rows: LinearRows, rough: bool = False) -> None:
         self.rows = rows
+        filled = rows.per_row >= _FILLED * len(rows.columns)
+        self._is_rough = rough and filled and _NARROW < rows.d <= DIRECT
         self._M: np.ndarray | None = None
         self._weight = np.zeros(rows.n)
         self._iterates = True
+        self._rough: tuple[np.ndarray, ...] | None = None
 
     def solve(
         self, weight: np.ndarray, gradient: np.ndarray, slope: float, fit_intercept: bool
@@ -72,7 +84,7 @@ class BandSystem:
         step = None
         if self.rows.n <= DIRECT < self.rows.d:
             return self._in_rows(weight, right, fixed)
-        if self.rows.d > DIRECT or self._is_slow(weight):
+        if self.rows.d > DIRECT or (self._iterates and (self._is_rough or self._is_slow(weight))):
             step = self._by_conjugate_gradients(weight, right, fixed)
         if step is None:
             self._update(weight)
@@ -82,11 +94,9 @@ class BandSystem:
     def _is_slow(self, weight):
         """Return True if conjugate gradients are likely to be much faster than the matrix."""
         d, per_row = self.rows.d, self.rows.per_row
-        if self._iterates:
-            changed = np.count_nonzero(weight) if self._M is None else 0
-            product = 2 * np.count_nonzero(weight) * per_row
-            return changed * per_row**2 / 2 + d**3 / 24 > _PRODUCTS * product
-        return False
+        changed = np.count_nonzero(weight) if self._M is None else 0
+        product = 2 * np.count_nonzero(weight) * per_row
+        return changed * per_row**2 / 2 + d**3 / 24 > _PRODUCTS * product
 
     def _update(self, weight):
         """Bring the matrix up to date."""
@@ -147,6 +157,8 @@ class BandSystem:
         """Return a step that solves nearly; None where it takes too many products."""
         active = np.flatnonzero(weight)
         sigma, free = weight[active], 0.0 if fixed else 1.0
+        free_of = np.ones(len(right))
+        free_of[-1] = free
 
         def times(v):
             u = self.rows.curved(active, sigma, v * free_of)
@@ -154,25 +166,64 @@ class BandSystem:
             u[-1] = free * u[-1] + (1 - free) * v[-1]
             return u
 
-        free_of = np.ones(len(right))
-        free_of[-1] = free
+        if self._is_rough:
+            step = self._by_rough_factor(times, right, active, sigma, fixed)
+        else:
+            diagonal = self._diagonal(active, sigma, fixed)
+            most = _STEPS if self.rows.d <= DIRECT else _MOST_STEPS
+            step, solved = _iterated(times, right, lambda r: r / diagonal, most)
+            step = step if solved or self.rows.d > DIRECT else None
+        self._iterates = step is not None
+        return step
+
+    def _by_rough_factor(self, times, right, active, sigma, fixed):
+        """Return a step with the factor of an earlier band, which often does, or of this one."""
+        solved = False
+        if self._rough is not None:
+            step, solved = _iterated(times, right, self._nearly, _STALE)
+        if not solved:
+            self._rough = self._rough_factor(active, sigma, fixed)
+            step, solved = _iterated(times, right, self._nearly, _STALE)
+        return step if solved else None
+
+    def _diagonal(self, active, sigma, fixed):
         squares = _weighted_squares(self.rows.chosen(active), sigma)
-        diagonal = np.append(1 + squares, sigma.sum() if free else 1.0)
-        iterates = conjugate_gradients(
-            times, right, lambda r: r / diagonal, lambda a, b: float(a @ b)
+        return np.append(1 + squares, 1.0 if fixed else sigma.sum())
+
+    def _rough_factor(self, active, sigma, fixed):
+        """Return the columns and scales, and the factor of the Hessian in float32."""
+        diagonal = self._diagonal(active, sigma, fixed)
+        at = np.append(self.rows.columns, self.rows.d)
+        scale = 1 / np.sqrt(diagonal[at])
+        M = self.rows.rough_gram(active, sigma, scale)
+        if fixed:
+            M[-1] = M[:, -1] = 0
+        M.flat[:: len(M) + 1] = 1 + _RIDGE
+        factor, failed = stoppable(
+            lambda: lapack.spotrf(M.T, lower=0, clean=0, overwrite_a=1), len(M) ** 3 / 60
         )
-        now = next(iterates)
-        first = now.size
-        left = max(1e-6, min(0.01, np.sqrt(max(first, 0.0)))) * first
-        for count, now in enumerate(iterates, start=1):
-            if now.size <= left:
-                break
-            if count >= _STEPS and self.rows.d <= DIRECT:
-                self._iterates = False
-                return None
-            if count >= _MOST_STEPS:
-                break
-        return now.x
+        return at, scale, np.eye(len(M), dtype=np.float32) if failed else factor
+
+    def _nearly(self, r):
+        """Return the solution with the factor in float32."""
+        at, scale, factor = self._rough
+        z = r.copy()
+        u = (scale * r[at]).astype(np.float32)
+        u = blas.strsv(factor, blas.strsv(factor, u, trans=1))
+        z[at] = scale * u
+        return z
+
+
+def _iterated(times, right, precondition, most):
+    """Return a step, and True if it solves nearly, after `most` products at most."""
+    iterates = conjugate_gradients(times, right, precondition, lambda a, b: float(a @ b))
+    now = next(iterates)
+    first = now.size
+    left = max(1e-6, min(0.01, np.sqrt(max(first, 0.0)))) * first
+    for count, now in enumerate(iterates, start=1):
+        if now.size <= left or count >= most:
+            break
+    return now.x, now.size <= left
 
 
 def _factored(H, ridge):

@@ -85,10 +85,12 @@ class LinearRows:
 
     def transposed_times(self, v: np.ndarray) -> np.ndarray:
         """Return the sum of rows times v (n,), (d,) float64."""
-        if self.sparse:
-            return self.X.T @ v
         out = np.zeros(self.d)
-        for first, last in pieces(self.n, self.d):
+        for first, last in pieces(self.n, self.per_row):
+            if self.sparse:
+                X = self.X
+                _ext.transposed_times(X.data, X.indices, X.indptr, first, last, v, out)
+                continue
             for rows in _blocks(self.X, first, last):
                 out += v[rows] @ _double(self.X[rows])
         return out
@@ -114,6 +116,30 @@ class LinearRows:
             Z[:, d] = roots[at]
             M += Z.T @ Z
         return sign * M
+
+    def rough_gram(self, rows: np.ndarray, weight: np.ndarray, scale: np.ndarray) -> np.ndarray:
+        """Return `gram` of `columns` and the 1, times `scale` (k + 1,) on both sides, in float32.
+
+        Weights are positive.
+        """
+        columns, roots = self.columns, np.sqrt(weight)
+        k = len(columns)
+        M = np.zeros((k + 1, k + 1), np.float32)
+        place = np.zeros(self.d, np.int64)
+        place[columns] = np.arange(k)
+        Z = np.empty((min(ROWS, len(rows)), k + 1), np.float32)
+        for start in range(0, len(rows), ROWS):
+            at = slice(start, start + ROWS)
+            part = Z[: len(rows[at])]
+            if self.sparse:
+                X = self.X
+                _ext.fill(X.data, X.indices, X.indptr, rows[at], roots[at], scale[:k], place, part)
+            else:
+                factors = roots[at, None] * scale[:k]
+                np.multiply(self.X[rows[at]], factors, out=part[:, :k], casting="same_kind")
+            part[:, k] = roots[at] * scale[k]
+            M += part.T @ part
+        return M
 
     def curved(self, rows: np.ndarray, weight: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return the product of `gram` of these rows and weights with v (d + 1,)."""
@@ -152,6 +178,11 @@ class LinearRows:
             part = _double(self.X[:, start : start + _COLUMNS])
             K += stoppable(lambda part=part: part @ part.T)
         return K
+
+    @cached_property
+    def columns(self) -> np.ndarray:
+        """Columns that store values, (k,)."""
+        return np.flatnonzero(self.counts) if self.sparse else np.arange(self.d)
 
     @property
     def counts(self) -> np.ndarray:

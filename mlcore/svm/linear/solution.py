@@ -23,7 +23,9 @@ from mlcore.svm.linear.loss_problem import DualPoint, LossProblem
 
 _STRIDE = 8  # rows of which one is in the problem that gives a start
 _PART = 1024  # rows of such a problem at least
-_PER_FEATURE = {True: 1, False: 8}  # of its rows at least, of squared losses and plain ones
+_PER_FEATURE = 8  # of its rows at least
+_SWEEPS = 3  # steps for each row before Newton steps of a squared loss, of many features
+_SWEEP = 6  # multiply-adds of a matrix product, in whose time a sweep reads a value
 _SMALL = 512  # rows up to which plain losses are solved by Newton's method
 _NARROW = 300  # features up to which they are, for 20 times as many rows
 _WORK = 1000.0  # steps for each row, after which coordinate descent gives way to Newton's method
@@ -161,8 +163,8 @@ def _zero(rows):
     return DualPoint(np.zeros(rows.d), 0.0, np.zeros(rows.n), np.inf, np.inf)
 
 
-def _has_part(rows, problem):
-    return rows.n >= _STRIDE * max(_PART, _PER_FEATURE[problem.squared] * rows.d)
+def _has_part(rows):
+    return rows.n >= _STRIDE * max(_PART, _PER_FEATURE * rows.d)
 
 
 def _part(rows, problem):
@@ -174,10 +176,15 @@ def _by_newton(run, rows, problem, fit_intercept, start):
     """Take Newton steps for a squared loss."""
     if start is None:
         start = _zero(rows)
-        if _has_part(rows, problem):
+        if _has_part(rows):
             part, few = _part(rows, problem)
             limits = Limits(max(_COARSE, run.limits.tol), run.limits.max_iter)
             start = minimum(part, few, fit_intercept, limits, _silent).point
+        elif _sweeps_are_short(rows):
+            points = dual_descent_points(
+                rows, problem, start, fit_intercept, run.limits.tol, _SWEEPS
+            )
+            start = next(point for done, point in points)
     if _squared_steps(run, rows, problem, fit_intercept, start, _USUAL):
         return
     # Near the edges of the margins of separable classes steps become short: the way from small
@@ -195,13 +202,19 @@ def _by_newton(run, rows, problem, fit_intercept, start):
     _squared_steps(run, rows, problem, fit_intercept, point, None)
 
 
+def _sweeps_are_short(rows):
+    """Return True if sweeps of coordinate descent take less time than a Newton step."""
+    step = rows.per_row**2 / 2 + rows.d**3 / (6 * rows.n)
+    return _SWEEPS * _SWEEP * rows.per_row < step
+
+
 def _squared_steps(run, rows, problem, fit_intercept, start, most):
     """Take Newton steps, up to `most`; return True if the fit ends, or no step helps."""
     band = squared_band(problem)
     point = first_point(rows, band, start.theta, start.b, fit_intercept)
     if run.ends(0, _squared_point(point)):
         return True
-    points = newton_points(BandSystem(rows), band, point, fit_intercept)
+    points = newton_points(BandSystem(rows, rough=True), band, point, fit_intercept)
     for count, new in enumerate(points, start=1):
         if run.ends(count, _squared_point(new)):
             return True
@@ -223,7 +236,7 @@ def lagrangian_start(
     rows: LinearRows, problem: LossProblem, fit_intercept: bool, limits: Limits
 ) -> tuple[DualPoint, float | None]:
     """Return a start from a part of the rows, with its sigma; zeros and None without a part."""
-    if not _has_part(rows, problem):
+    if not _has_part(rows):
         return _zero(rows), None
     part, few = _part(rows, problem)
     run = _Run(Limits(max(_COARSE, limits.tol), limits.max_iter), False, _silent)

@@ -61,6 +61,39 @@ def curved(const double[::1] data, const index[::1] columns, const index[::1] en
             out[d] += z
 
 
+def fill(const double[::1] data, const index[::1] columns, const index[::1] ends,
+         const Py_ssize_t[::1] rows, const double[::1] factor, const double[::1] scale,
+         const int64_t[::1] place, float[:, ::1] out, /):
+    """Set `out` to some rows with their zeros, times a factor of each and a scale of each column.
+
+    A column is written to its place.
+    """
+    cdef Py_ssize_t k, t, j, i
+    cdef float* x
+    with nogil:
+        for k in range(rows.shape[0]):
+            i = rows[k]
+            x = &out[k, 0]
+            for j in range(out.shape[1]):
+                x[j] = 0
+            for t in range(ends[i], ends[i + 1]):
+                j = place[columns[t]]
+                x[j] = <float> (factor[k] * scale[j] * data[t])
+
+
+def transposed_times(const double[::1] data, const index[::1] columns, const index[::1] ends,
+                     Py_ssize_t first, Py_ssize_t last, const double[::1] v, double[::1] out, /):
+    """Add rows first to last - 1 times v (n,) to `out` (d,); rows whose v is 0 are not read."""
+    cdef Py_ssize_t i, t
+    cdef double z
+    with nogil:
+        for i in range(first, last):
+            z = v[i]
+            if z != 0:
+                for t in range(ends[i], ends[i + 1]):
+                    out[columns[t]] += z * data[t]
+
+
 def squares(const double[::1] data, const index[::1] columns, const index[::1] ends,
             Py_ssize_t first, Py_ssize_t last, double[::1] of_rows, double[::1] of_columns,
             int64_t[::1] counts, /):
