@@ -26,6 +26,7 @@ _STEPS, _MOST_STEPS = 50, 400  # of conjugate gradients, the former where there 
 _PRODUCTS = 50  # whose time the matrix must take before conjugate gradients take its place
 _FILLED = 0.15  # share of values, from which the Hessian is formed in float32, zeros and all
 _NARROW = 150  # features up to which it takes as little time in float64
+_NEAR, _CLOSE = 1e-2, 1e-3  # shares of the energy that steps without and with it leave
 _STALE = 20  # conjugate gradients with its factor, of an earlier band perhaps
 _RIDGE = 1e-5  # of the diagonal, above the roundings of float32
 _SHORT = 300  # unknowns of a system that is solved in some hundredths of a second
@@ -171,7 +172,7 @@ class BandSystem:
         else:
             diagonal = self._diagonal(active, sigma, fixed)
             most = _STEPS if self.rows.d <= DIRECT else _MOST_STEPS
-            step, solved = _iterated(times, right, lambda r: r / diagonal, most)
+            step, solved = _iterated(times, right, lambda r: r / diagonal, most, _NEAR)
             step = step if solved or self.rows.d > DIRECT else None
         self._iterates = step is not None
         return step
@@ -180,10 +181,10 @@ class BandSystem:
         """Return a step with the factor of an earlier band, which often does, or of this one."""
         solved = False
         if self._rough is not None:
-            step, solved = _iterated(times, right, self._nearly, _STALE)
+            step, solved = _iterated(times, right, self._nearly, _STALE, _CLOSE)
         if not solved:
             self._rough = self._rough_factor(active, sigma, fixed)
-            step, solved = _iterated(times, right, self._nearly, _STALE)
+            step, solved = _iterated(times, right, self._nearly, _STALE, _CLOSE)
         return step if solved else None
 
     def _diagonal(self, active, sigma, fixed):
@@ -214,12 +215,12 @@ class BandSystem:
         return z
 
 
-def _iterated(times, right, precondition, most):
-    """Return a step, and True if it solves nearly, after `most` products at most."""
+def _iterated(times, right, precondition, most, share):
+    """Return a step, and True if a `share` of the energy is left, after `most` products at most."""
     iterates = conjugate_gradients(times, right, precondition, lambda a, b: float(a @ b))
     now = next(iterates)
     first = now.size
-    left = max(1e-6, min(0.01, np.sqrt(max(first, 0.0)))) * first
+    left = max(1e-6, min(share, np.sqrt(max(first, 0.0)))) * first
     for count, now in enumerate(iterates, start=1):
         if now.size <= left or count >= most:
             break

@@ -176,7 +176,7 @@ class LinearRows:
         K = np.zeros((self.n, self.n))
         for start in range(0, self.d, _COLUMNS):
             part = _double(self.X[:, start : start + _COLUMNS])
-            K += stoppable(lambda part=part: part @ part.T)
+            K += stoppable(lambda part=part: part @ part.T, self.n * part.size)
         return K
 
     @cached_property
