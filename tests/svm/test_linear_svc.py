@@ -12,7 +12,7 @@ from sklearn.svm import LinearSVC as Liblinear
 
 from mlcore.checks.errors import ConvergenceWarning
 from mlcore.datasets import load_iris
-from mlcore.svm import SVC, CostPath, LinearSVC, Optimality
+from mlcore.svm import SVC, SVR, CostPath, LinearSVC, LinearSVR, Optimality
 from mlcore.svm.linear import solution
 from mlcore.svm.linear.linear_machine import constant_columns
 
@@ -379,6 +379,25 @@ def test_separable_wide_data_at_a_large_cost(spread):
         gap = model.verify(X, y).duality_gap
         assert model.converged_ and gap <= 1e-4 * model.objective_, loss
         assert model.objective_ <= hard.objective_ * (1 + 1e-4), loss
+
+
+@pytest.mark.parametrize("sweeps", [(0.0, 1.0), (1.0, 0.0), (1e9, 1e9)])
+def test_plain_losses_end_in_the_minimum_of_the_kernel_machine_by_any_steps(sweeps, monkeypatch):
+    """Interior points, a factor in float32, and single dual variables, in this order."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 160)) * (rng.random((600, 160)) < 0.3)
+    f = X @ rng.normal(size=160) / 8 + 0.3 * rng.normal(size=600)
+    monkeypatch.setattr(solution, "_sweeps_of_others", lambda rows, limits: sweeps)
+    for form in (np.asarray, sp.csr_array, np.float32):
+        model = LinearSVC(loss="hinge", C=0.5, tol=1e-5).fit(form(X), f > 0.2)
+        other = SVC(kernel="linear", C=0.5, tol=1e-8).fit(form(X), f > 0.2)
+        assert model.converged_
+        assert_allclose(model.objective_, other.objective_, rtol=1.1e-5)
+        assert_allclose(model.coef_, other.coef_, rtol=0, atol=0.01)
+        model = LinearSVR(epsilon=0.2, C=0.5, tol=1e-5).fit(form(X), f)
+        other = SVR(kernel="linear", epsilon=0.2, C=0.5, tol=1e-8).fit(form(X), f)
+        assert model.converged_
+        assert_allclose(model.objective_, other.objective_, rtol=1.1e-5)
 
 
 def dual_by_newton(X, y):

@@ -36,17 +36,19 @@ def augmented_lagrangian_points(
     fit_intercept: bool,
     sigma: float | None,
     tol: float,
+    rough: bool = False,
 ) -> Iterator[tuple[float, DualPoint]]:
     """Yield sigma and the points from `start` on, one after each Newton step, until none helps.
 
-    `tol` is the share of P that the gap may be; sigma None is one that suits rows like these.
+    `tol` is the share of P that the gap may be; sigma None is one that suits rows like these. With
+    `rough` systems are solved as by `BandSystem`.
     """
     lower, upper = problem.bounds(problem.cost)
     if sigma is None:
         sigma = typical_sigma(rows, problem)
     theta, b, beta = start.theta, start.b, start.beta
     costs = float(problem.cost.max()) * _ENOUGH
-    system, best, idle, growth = BandSystem(rows), np.inf, 0, _GROWTH
+    system, best, idle, growth = BandSystem(rows, rough), np.inf, 0, _GROWTH
     while True:
         band = Band(problem.y, beta, np.full(rows.n, sigma), lower, upper, problem.eps)
         first = point = first_point(rows, band, theta, b, fit_intercept)

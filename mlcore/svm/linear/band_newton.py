@@ -60,6 +60,11 @@ class BandPoint(NamedTuple):
         return 0.5 * float(self.gradient @ self.gradient)
 
 
+def has_rough_factor(rows: LinearRows) -> bool:
+    """Return True if the Hessian is soon formed and factored in float32."""
+    return _NARROW < rows.d <= DIRECT and rows.per_row >= _FILLED * len(rows.columns)
+
+
 class BandSystem:
     """Solutions of systems with the Hessian, which is kept from step to step.
 
@@ -69,8 +74,7 @@ class BandSystem:
 
     def __init__(self, rows: LinearRows, rough: bool = False) -> None:
         self.rows = rows
-        filled = rows.per_row >= _FILLED * len(rows.columns)
-        self._is_rough = rough and filled and _NARROW < rows.d <= DIRECT
+        self._is_rough = rough and has_rough_factor(rows)
         self._M: np.ndarray | None = None
         self._weight = np.zeros(rows.n)
         self._iterates = True
