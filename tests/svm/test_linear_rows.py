@@ -55,8 +55,12 @@ def test_far_and_huge_samples_have_an_origin_and_a_unit():
         assert_allclose(np.ldexp(inside, huge.power - power), data(form), rtol=1e-6)
 
 
-def test_the_sparse_copy_has_the_values():
-    X = data("few values")
-    rows = LinearRows.of(X, True)
-    assert_array_equal(rows.X.toarray(), X)
-    assert rows.X.nnz == np.count_nonzero(X) and rows.X.has_canonical_format
+@each("d", [1, 9, 16, 37])  # vectors of any processor, and columns beside them
+def test_the_sparse_copy_has_the_values(d):
+    rng = np.random.default_rng(d)
+    X = np.where(rng.random((300, d)) < 0.2, rng.normal(size=(300, d)), -0.0)
+    X[7], X[8], X[-1] = 0, -1.5, 2
+    for given in (X, X.astype(np.float32)):
+        rows = LinearRows.of(given, True)
+        assert_array_equal(rows.X.toarray(), given)
+        assert rows.X.nnz == np.count_nonzero(X) and rows.X.has_canonical_format

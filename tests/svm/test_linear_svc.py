@@ -322,6 +322,7 @@ def test_columns_that_one_row_alone_varies_are_not_constant():
     X[1234, 1], X[-1, 2], X[:, 3] = 0.0, -1.0, 0.0
     assert_array_equal(constant_columns(X), [0, 3])
     assert_array_equal(constant_columns(sp.csr_array(X)), [0])
+    assert_array_equal(constant_columns(X, np.count_nonzero(X, axis=0)), [0])
     assert len(constant_columns(X[:, 1:3])) == 0
 
 

@@ -386,9 +386,9 @@ class _Solver:
 
     @cached_property
     def _constant(self):
-        X = self.samples.checked
-        known = sp.issparse(X) and self.rows.sparse
-        return constant_columns(X, self.rows.counts if known else None)
+        return constant_columns(
+            self.samples.checked, self.rows.counts if self.rows.sparse else None
+        )
 
     def problem(self, number: int, C: float) -> LossProblem:
         """Return a problem in the units of the data."""
@@ -494,9 +494,9 @@ class _Solver:
 
 
 def constant_columns(X: Any, counts: np.ndarray | None = None) -> np.ndarray:
-    """Return the columns (m,) that are constant but for rounding.
+    """Return the columns (m,) that are constant but for rounding, if counts are known those not 0.
 
-    `counts` (d,) are numbers of stored values in the columns of sparse X, if they are known.
+    `counts` (d,) are numbers of values in the columns that a sparse copy stores, if they are known.
     """
     n, d = X.shape
     if sp.issparse(X):
@@ -507,7 +507,10 @@ def constant_columns(X: Any, counts: np.ndarray | None = None) -> np.ndarray:
         low, high = (ends.astype(np.float64) for ends in (values.min(axis=0), values.max(axis=0)))
         return columns[_is_constant(low, high, n)]
     # Rows far apart show nearly all that vary.
-    columns, low, high = np.arange(d), *X[[0, 0]].astype(np.float64)
+    columns = np.arange(d)
+    if counts is not None and n * _CONSTANT < 1:  # zeros beside other values are no rounding
+        columns = np.flatnonzero(counts == n)
+    low, high = X[[0, 0]][:, columns].astype(np.float64)
     probe = slice(None), X[:: max(1, n // _PROBE)]
     for _, block in chain([probe], row_blocks(X)):
         part = block[:, columns]

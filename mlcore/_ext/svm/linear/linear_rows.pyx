@@ -2,6 +2,9 @@
 from cython cimport floating
 from libc.stdint cimport int32_t, int64_t
 
+from mlcore._ext.svm.linear.linear_rows_h cimport compress as compress_row
+from mlcore._ext.svm.linear.linear_rows_h cimport filled
+
 ctypedef fused index:
     int32_t
     int64_t
@@ -113,31 +116,19 @@ def squares(const double[::1] data, const index[::1] columns, const index[::1] e
 
 def count(const floating[:, ::1] X, Py_ssize_t first, Py_ssize_t last, int64_t[::1] ends, /):
     """Set ``ends[i + 1]`` to ``ends[i]`` plus the number of values that are not 0 in row i."""
-    cdef Py_ssize_t i, j
-    cdef int64_t filled
-    cdef const floating* x
+    cdef Py_ssize_t i
     with nogil:
         for i in range(first, last):
-            x, filled = &X[i, 0], 0
-            for j in range(X.shape[1]):
-                filled += x[j] != 0
-            ends[i + 1] = ends[i] + filled
+            ends[i + 1] = ends[i] + filled(X.shape[1], &X[i, 0])
 
 
 def compress(const floating[:, ::1] X, Py_ssize_t first, Py_ssize_t last,
              const int64_t[::1] ends, double[::1] data, int32_t[::1] columns, /):
     """Copy the values that are not 0, and their columns, of rows first to last - 1.
 
-    `data` and `columns` have a place more than there are such values: each value is written, and
-    the next takes the place of one that is 0, which costs less than to guess which are.
+    `data` and `columns` have a place more than there are such values.
     """
-    cdef Py_ssize_t i, j
-    cdef int64_t at
-    cdef const floating* x
+    cdef Py_ssize_t i
     with nogil:
         for i in range(first, last):
-            x, at = &X[i, 0], ends[i]
-            for j in range(X.shape[1]):
-                data[at] = x[j]
-                columns[at] = <int32_t> j
-                at += x[j] != 0
+            compress_row(X.shape[1], &X[i, 0], &data[ends[i]], &columns[ends[i]])
