@@ -105,10 +105,12 @@ class BandSystem:
 
     def _update(self, weight):
         """Bring the matrix up to date."""
-        change = weight - self._weight
-        changed = np.flatnonzero(change)
-        active = np.flatnonzero(weight)
-        if self._M is None or len(changed) > _REBUILD * len(active):
+        changed = None
+        if self._M is not None:
+            change = weight - self._weight
+            changed = np.flatnonzero(change)
+        if changed is None or len(changed) > _REBUILD * np.count_nonzero(weight):
+            active = np.flatnonzero(weight)
             self._M = self.rows.gram(active, weight[active])
         else:
             for side in (changed[change[changed] > 0], changed[change[changed] < 0]):

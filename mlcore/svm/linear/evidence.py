@@ -47,19 +47,22 @@ def evidence(
     """
     at = _Residuals.of(rows, problem, coef.astype(np.float64), intercept, fit_intercept)
     if problem.squared:
-        own = 2 * problem.cost * problem.excess(at.best)
+        r = problem.excess(at.e)
+        own = 2 * problem.cost * (r if at.best is at.e else problem.excess(at.best))
         off = float(np.abs(beta - own).max(initial=0))
         beta = beta if _SAME * np.abs(own).max(initial=0) < off < math.inf else own
     if fit_intercept:
         beta, _ = feasible(beta)
     g, rest = _rest(rows, at.coef, beta)
-    losses = problem.losses(at.e)
     if problem.squared:  # the brackets are squares of what the factor has changed
-        r = problem.excess(at.e)
-        brackets = problem.cost * (np.abs(r - _own(problem, beta)) + at.error) ** 2
+        losses = problem.cost * r**2
+        off = np.abs(r - _own(problem, beta))
+        brackets = problem.cost * (off + at.error) ** 2
         outside = beta * (r - at.e) + problem.eps * np.abs(beta)
         brackets = brackets + np.where(beta == 0, 0.0, outside)
+        violation = float(off.max(initial=0))
     else:
+        losses, violation = problem.losses(at.e), _violation(problem, at.e, beta)
         conjugate = problem.eps * np.abs(beta)
         sizes = losses + conjugate + np.abs(beta * at.e)
         brackets = losses + conjugate - beta * at.e + 4 * ULP * sizes
@@ -69,7 +72,8 @@ def evidence(
         gap += _of_sum(rows, at.e, beta, rest)
     objective = 0.5 * float(at.coef @ at.coef) + float(losses.sum())
     gap += 4 * ULP * objective
-    return _known(at.intercept, objective, gap, _violation(problem, at.e, beta, g), beta)
+    violation = max(violation, float(np.abs(g).max(initial=0)))
+    return _known(at.intercept, objective, gap, violation, beta)
 
 
 @np.errstate(all="ignore")
@@ -122,7 +126,8 @@ class _Residuals(NamedTuple):
         far = 0.0 if rows.origin is None else abs(intercept) + float(np.abs(origin).sum())
         near = np.abs(f) + abs(b) + np.abs(problem.y)
         error = ULP * ((longest + 4) * size + 4 * near + 2 * far)
-        return cls(coef, intercept, problem.y - f - b, problem.y - f - best, error)
+        e = problem.y - f - b
+        return cls(coef, intercept, e, e if b == best else problem.y - f - best, error)
 
 
 def _length(v):
@@ -165,15 +170,11 @@ def _known(intercept, objective, gap, violation, beta):
     return LinearEvidence(intercept, objective, gap, violation, beta)
 
 
-def _violation(problem, e, beta, g):
-    """Return the largest violation of the conditions of optimality."""
-    worst = float(np.abs(g).max(initial=0))
-    if problem.squared:
-        off = np.abs(problem.excess(e) - _own(problem, beta))
-        return max(worst, float(off.max(initial=0)))
+def _violation(problem, e, beta):
+    """Return the largest violation of the slopes of the dual of a plain loss."""
     low, high = problem.bounds(problem.cost)
     right = np.where(beta >= 0, problem.eps, -problem.eps) - e  # derivatives of the dual
     left = np.where(beta > 0, problem.eps, -problem.eps) - e
     up = np.where(beta < high - _NEAR * np.abs(high), -right, 0.0)
     down = np.where(beta > low + _NEAR * np.abs(low), left, 0.0)
-    return max(worst, float(np.maximum(up, down).max(initial=0)))
+    return float(np.maximum(up, down).max(initial=0))

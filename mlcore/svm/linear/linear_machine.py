@@ -381,7 +381,8 @@ class _Solver:
     def __init__(self, samples: LinearSamples, settings: LinearSettings, owner: str) -> None:
         self.samples, self.settings, self._owner = samples, settings, owner
         self.rows = LinearRows.of(samples.checked, settings.fit_intercept)
-        mean = float(self.rows.squares[0].mean())
+        with single_threaded_blas():
+            mean = float(self.rows.squares[0].mean())
         self._largest = 0.5 * _LARGEST / mean if mean > 0 else 1e300
 
     @cached_property

@@ -22,7 +22,7 @@ _SPARSE = 0.4  # share of values that are not 0, below which dense rows are read
 _FULL = 0.25  # share of values, from which products of sparse rows are added with their zeros
 _WIDE = 256  # columns from which they are: half the time at 0.3 of 784 columns
 _COLUMNS = 4096  # of which copies in float64 are made at once
-_VALUES = 2**16  # of sparse samples whose largest is found at once, in cache
+_VALUES = 2**16  # of samples that stay in cache
 _PLAIN = 40  # exponents of values that need no unit
 
 
@@ -108,8 +108,9 @@ class LinearRows:
             return np.tril(M) + np.tril(M, -1).T
         sign = -1.0 if len(weight) and weight[0] < 0 else 1.0
         roots = np.sqrt(np.abs(weight))
-        for start in range(0, len(rows), ROWS):
-            at = slice(start, start + ROWS)
+        size = max(ROWS, _VALUES // (d + 1))
+        for start in range(0, len(rows), size):
+            at = slice(start, start + size)
             Z = np.empty((len(rows[at]), d + 1))
             block = self.X[rows[at]].toarray() if self.sparse else self.X[rows[at]]
             np.multiply(block, roots[at, None], out=Z[:, :d])
@@ -203,8 +204,8 @@ class LinearRows:
             return of_rows, of_columns
         for rows in _blocks(self.X, 0, self.n):
             block = _double(self.X[rows]) ** 2
-            of_rows[rows] = block.sum(axis=1)
-            of_columns += block.sum(axis=0)
+            of_rows[rows] = block @ np.ones(self.d)
+            of_columns += np.ones(len(block)) @ block
         return of_rows, of_columns
 
 

@@ -26,9 +26,10 @@ class LossProblem(NamedTuple):
 
     def bounds(self, cost: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return lower and upper bounds of beta for these costs, infinite for squared losses."""
-        most = np.full(len(self.y), np.inf) if self.squared else cost
         if not self.of_classes:
+            most = np.full(len(self.y), np.inf) if self.squared else cost
             return -most, most
+        most = np.inf if self.squared else cost
         return np.where(self.y < 0, -most, 0.0), np.where(self.y > 0, most, 0.0)
 
     def excess(self, e: np.ndarray) -> np.ndarray:
@@ -78,7 +79,7 @@ class DualPoint(NamedTuple):
 
 def feasible(beta: np.ndarray) -> tuple[np.ndarray, float]:
     """Return beta with the heavier sign multiplied so that the sum is 0, and that factor."""
-    plus, minus = float(beta[beta > 0].sum()), -float(beta[beta < 0].sum())
+    plus, minus = float(np.maximum(beta, 0).sum()), -float(np.minimum(beta, 0).sum())
     if plus == minus:
         return beta, 1.0
     heavier = beta > 0 if plus > minus else beta < 0
