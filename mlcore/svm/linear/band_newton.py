@@ -29,7 +29,6 @@ _NARROW = 150  # features up to which it takes as little time in float64
 _NEAR, _CLOSE = 1e-2, 1e-3  # shares of the energy that steps without and with it leave
 _STALE = 20  # conjugate gradients with its factor, of an earlier band perhaps
 _RIDGE = 1e-5  # of the diagonal, above the roundings of float32
-_SHORT = 300  # unknowns of a system that is solved in some hundredths of a second
 
 
 class Band(NamedTuple):
@@ -127,15 +126,11 @@ class BandSystem:
         scale = 1 / np.sqrt(np.maximum(H.diagonal(), np.finfo(float).tiny))
         H = H * scale * scale[:, None]
         ridge = 0.0
-        while True:
-            try:
-                factor = _factored(H, ridge)
-                break
-            except linalg.LinAlgError:
-                ridge = max(1e-15, 10 * ridge)
-                if ridge > 1:
-                    return np.append(right, 0.0) if fixed else right
-        step = scale * linalg.cho_solve(factor, scale * right, check_finite=False)
+        while (factor := _factored(H, ridge)) is None:
+            ridge = max(1e-15, 10 * ridge)
+            if ridge > 1:
+                return np.append(right, 0.0) if fixed else right
+        step = scale * lapack.dpotrs(factor, scale * right, lower=1)[0]
         return np.append(step, 0.0) if fixed else step
 
     def _in_rows(self, weight, right, fixed):
@@ -234,12 +229,15 @@ def _iterated(times, right, precondition, most, share):
 
 
 def _factored(H, ridge):
+    """Return the Cholesky factor of H with a ridge, None if H is not positive.
+
+    LAPACK itself, as the checks of SciPy take as long as small systems.
+    """
     if ridge:
         H = H.copy()
         H.flat[:: len(H) + 1] += ridge
-    if len(H) <= _SHORT:
-        return linalg.cho_factor(H, lower=True, check_finite=False)
-    return stoppable(lambda: linalg.cho_factor(H, lower=True, check_finite=False))
+    factor, failed = stoppable(lambda: lapack.dpotrf(H.T, lower=1, clean=0), len(H) ** 3)
+    return None if failed else factor
 
 
 def _weighted_squares(rows, sigma):

@@ -78,14 +78,16 @@ class LinearSVC(Classifier, LinearMachine):
     -----
     Squared losses take semismooth Newton steps, of which the end is finite. The Hessian of up to
     2000 features, a sum over the margin errors, is updated by those that come and go: O(m d²) time
-    for m of them, O(m v²) for v values a row of sparse data. For more features a system of the
-    margin errors takes its place, of up to 2000 samples, or conjugate gradients, which also do so
-    where it would cost more than they do. Plain losses of few samples, or of many more samples than
-    features, take such steps for augmented Lagrangians of the dual. Others, and squared losses of
-    sparse data with more than 2000 features, descend in one dual variable after the other, O(n v)
-    for a step in each; where that stalls, Newton steps follow, or for plain losses those of an
-    interior point method. Large costs of separable classes are reached from small ones. Up to 1000
-    samples of many more features are first rotated into their span.
+    for m of them, O(m v²) for v values a row of sparse data. Of dense data with more than 150
+    features it is formed in float32, and its factor preconditions conjugate gradients. For more
+    features a system of the margin errors takes its place, of up to 2000 samples, or conjugate
+    gradients, which also do so where it would cost more than they do. Plain losses of few samples,
+    or of many more samples than features, take such steps for augmented Lagrangians of the dual.
+    Others, and squared losses of sparse data with more than 2000 features, descend in one dual
+    variable after the other, O(n v) for a step in each; where that would take longer, augmented
+    Lagrangians follow, or steps of an interior point method. Large costs of separable classes are
+    reached from small ones. Up to 1000 samples of many more features are first rotated into their
+    span.
     Memory is a sparse copy of data of which less than four tenths are not 0, else the data, and
     O(n + d²). Weights of 2 are copies of samples, and class weights multiply them.
 
