@@ -27,7 +27,9 @@ _PRODUCTS = 50  # whose time the matrix must take before conjugate gradients tak
 _FILLED = 0.15  # share of values, from which the Hessian is formed in float32, zeros and all
 _NARROW = 150  # features up to which it takes as little time in float64
 _NEAR, _CLOSE = 1e-2, 1e-3  # shares of the energy that steps without and with it leave
+_WIDE = 1000  # features up to which few rows are no reason for updates of the Hessian
 _STALE = 20  # conjugate gradients with its factor, of an earlier band perhaps
+_FEW, _RATE = 6, 120  # least of these, and multiply-adds of BLAS in whose time one is made of them
 _RIDGE = 1e-5  # of the diagonal, above the roundings of float32
 
 
@@ -61,7 +63,8 @@ class BandPoint(NamedTuple):
 
 def has_rough_factor(rows: LinearRows) -> bool:
     """Return True if the Hessian is soon formed and factored in float32."""
-    return _NARROW < rows.d <= DIRECT and rows.per_row >= _FILLED * len(rows.columns)
+    d, most = rows.d, min(DIRECT, max(_WIDE, rows.n // 4))
+    return _NARROW < d <= most and rows.per_row >= _FILLED * len(rows.columns)
 
 
 class BandSystem:
@@ -182,7 +185,10 @@ class BandSystem:
         """Return a step with the factor of an earlier band, which often does, or of this one."""
         solved = False
         if self._rough is not None:
-            step, solved = _iterated(times, right, self._nearly, _STALE, _CLOSE)
+            k, per_row = len(self.rows.columns), self.rows.per_row
+            forming = (k**2 / 2 + k**3 / (6 * max(1, len(active)))) / (_RATE * per_row)
+            most = int(min(max(_FEW, forming), _STALE))  # products in whose time another is formed
+            step, solved = _iterated(times, right, self._nearly, most, _CLOSE)
         if not solved:
             self._rough = self._rough_factor(active, sigma, fixed)
             step, solved = _iterated(times, right, self._nearly, _STALE, _CLOSE)

@@ -32,7 +32,7 @@ from mlcore.svm.linear.loss_problem import DualPoint, LossProblem
 
 _STRIDE = 8  # rows of which one is in the problem that gives a start
 _PART = 1024  # rows of such a problem at least
-_PER_FEATURE = 8  # of its rows at least
+_PER_FEATURE = 8  # of its rows at least, and of those of the augmented Lagrangian
 _SWEEPS = 3  # steps for each row before Newton steps of a squared loss, of many features
 _SWEEP = 6  # multiply-adds of a matrix product, in whose time a sweep reads a value
 _SMALL = 512  # rows up to which plain losses are solved by Newton's method
@@ -146,7 +146,8 @@ def _sweeps_of_others(rows, limits):
     d, per_row, inside = rows.d, rows.per_row, limits.tol >= _FINE
     interior = d**2 / (4 * per_row) + d**3 / (12 * rows.n * per_row)
     inside = inside and d <= DIRECT and rows.n <= _TALL * d
-    return interior if inside else math.inf, _MANY if has_rough_factor(rows) else math.inf
+    rough = has_rough_factor(rows) and rows.n >= _PER_FEATURE * d
+    return interior if inside else math.inf, _MANY if rough else math.inf
 
 
 def _by_descent(run, rows, problem, fit_intercept, first):
@@ -154,12 +155,16 @@ def _by_descent(run, rows, problem, fit_intercept, first):
     most = _SQUARED_WORK if problem.squared else _WORK
     done = 0.0
     limits, others = run.limits, min(_sweeps_of_others(rows, run.limits))
+    others = others if rows.n > rows.d else math.inf  # rows that are all fitted need few steps
+    since = None  # work and gap at the first look: the steps before are the fastest
     points = dual_descent_points(rows, problem, first, fit_intercept, limits.tol, limits.max_iter)
     for done, point in points:
         if run.ends(int(np.ceil(done)), point):
             return True
         slow = done >= _LITTLE and point.gap > _FAR * point.value
-        slow = slow or (not problem.squared and _left(done, point, limits.tol) > others)
+        left = _left(done, point, *(since or (0.0, point.value)), limits.tol)
+        slow = slow or (left > others and not problem.squared)
+        since = since or (done, point.gap)
         other = problem.squared or rows.d <= DIRECT
         if other and (slow or done >= min(most, run.limits.max_iter / 2)):
             break
@@ -167,11 +172,14 @@ def _by_descent(run, rows, problem, fit_intercept, first):
     return False
 
 
-def _left(done, point, tol):
-    """Return the steps for each row that are left if the gap falls as it has fallen from P on."""
-    share = point.gap / point.value
-    fallen = -math.log(share) if 0 < share < math.inf else 0.0
-    return done * (-math.log(tol) / fallen - 1) if fallen > 0 else math.inf
+def _left(done, point, before, gap, tol):
+    """Return the steps for each row that are left if the gap falls as it fell since `before`."""
+    aim = tol * point.value
+    if point.gap <= aim:
+        return 0.0
+    if point.gap >= gap:
+        return math.inf
+    return (done - before) * math.log(point.gap / aim) / math.log(gap / point.gap)
 
 
 class _Run:
