@@ -474,3 +474,155 @@ def test_the_evidence_of_one_reading_is_that_of_exact_sums():
         assert gap <= model.duality_gap_
         assert_allclose(model.objective_, objective, rtol=1e-9)
         assert model.duality_gap_ < 1e-12 * max(1.0, offset**2) * objective
+
+
+# ---- a factor in float32, and steps
+
+
+SHAPES = [(45, 130), (130, 45)]  # for `single`
+
+
+@pytest.fixture
+def single(monkeypatch):
+    """Factors in float32 of 40 rows or columns; the list of their solutions, None for no such."""
+    monkeypatch.setattr(samples, "_SINGLE", 40)
+    monkeypatch.setattr(samples, "_SINGLE_TALL", 40)
+    solve, found = samples._of_single_factor, []
+
+    def recorded(*arguments):
+        found.append(solve(*arguments))
+        return found[-1]
+
+    monkeypatch.setattr(samples, "_of_single_factor", recorded)
+    return found
+
+
+@pytest.mark.parametrize(("n", "d"), SHAPES)
+@pytest.mark.parametrize(("intercept", "weighted"), [(True, False), (False, True), (True, True)])
+@pytest.mark.parametrize("alpha", [0.0, 1e-3, 2.0, 1e6])
+def test_steps_with_a_factor_in_float32_end_at_the_solution(
+    n, d, intercept, weighted, alpha, single
+):
+    X, Y, s = problem(n, d, 1)
+    s = s if weighted else np.ones(n)
+    model = LinearRegression(alpha=alpha, fit_intercept=intercept)
+    model.fit(X, Y[:, 0], s if weighted else None)
+    assert model.solver_ == ("dual" if n <= d else "cholesky")
+    assert (n > d and alpha == 0) or single[0] is not None
+    w, b = by_lstsq(X, Y, s, alpha, intercept)
+    assert_allclose(model.coef_, w[0], rtol=1e-10, atol=1e-12 * np.abs(w).max())
+    assert_allclose(model.intercept_, b[0] if intercept else 0.0, rtol=1e-11, atol=1e-12)
+    r = Y[:, 0] - X @ w[0] - b[0]
+    expected = s @ r**2 + alpha * (w**2).sum()
+    assert_allclose(model.objective_, expected, rtol=1e-10, atol=1e-24 * (s @ Y[:, 0] ** 2))
+    assert model.gradient_norm_ < 1e-14
+    assert model.rank_ == min(n - intercept, d)
+    F = np.sqrt(s)[:, None] * (X - np.average(X, axis=0, weights=s) * intercept)
+    K = F @ F.T if n <= d else F.T @ F
+    if n <= d and intercept:
+        K += K.trace() / n * np.outer(np.sqrt(s), np.sqrt(s)) / s.sum()
+    K.flat[:: len(K) + 1] += alpha
+    K /= np.sqrt(np.outer(K.diagonal(), K.diagonal()))
+    assert_allclose(model.rcond_, 1 / np.linalg.cond(K, 1), rtol=0.5)
+
+
+@pytest.mark.parametrize(("n", "d"), SHAPES)
+@pytest.mark.parametrize("unit", [1e-10, 1.0, 1e10])
+def test_the_gap_after_steps_holds_the_excess_in_fifty_digits(n, d, unit, single):
+    X, Y, _ = problem(n, d, 1)
+    X, alpha = X * unit, 0.3 * unit**2
+    model = LinearRegression(alpha=alpha).fit(X, Y[:, 0])
+    assert single[0] is not None
+    with mpmath.workdps(50):
+        A, c = mpmath.matrix(X.tolist()), mpmath.matrix(Y[:, 0].tolist())
+        w = mpmath.matrix(model.coef_.tolist())
+        r = c - A * w - mpmath.matrix([mpmath.mpf(model.intercept_)] * n)
+        objective = mpmath.fsum(v**2 for v in r) + alpha * mpmath.fsum(v**2 for v in w)
+        for j in range(d):
+            mean = mpmath.fsum(A[:, j]) / n
+            for i in range(n):
+                A[i, j] -= mean
+        c -= mpmath.matrix([mpmath.fsum(c) / n] * n)
+        a = mpmath.lu_solve(A * A.T + alpha * mpmath.eye(n), c)
+        excess = objective - alpha * mpmath.fsum(a[i] * c[i] for i in range(n))
+        assert 0 <= excess <= model.duality_gap_ < 1e-20 * model.objective_
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e8])
+def test_steps_keep_the_digits_of_small_and_of_far_columns(offset, single):
+    X, Y, s = problem(130, 45, 1)
+    unit = 10.0 ** np.random.default_rng(0).uniform(-6, 6, 45)
+    X = X * unit + offset * unit
+    F = np.sqrt(s)[:, None] * (X - np.average(X, axis=0, weights=s))
+    model = LinearRegression(alpha=1e-3).fit(X, Y[:, 0], s)
+    assert single[0] is not None
+    y = np.sqrt(s) * (Y[:, 0] - np.average(Y[:, 0], weights=s))
+    size = np.sqrt(np.square(F).sum(axis=0) + 1e-3)
+    w = np.linalg.lstsq(
+        np.vstack([F, np.sqrt(1e-3) * np.eye(45)]) / size, np.concatenate([y, np.zeros(45)])
+    )[0]
+    assert_allclose(model.coef_ * size, w, rtol=0, atol=(1e-12 if offset else 1e-13) * abs(w).max())
+    assert model.gradient_norm_ < 1e-14
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("n", "d"), SHAPES)
+def test_later_calls_after_steps_are_those_after_a_factor(n, d, dtype, single, monkeypatch):
+    X, Y, s = problem(n, d, 1)
+    X, y = X.astype(dtype), Y[:, 0]
+    model = LinearRegression(alpha=0.5).fit(X, y, s)
+    assert single[0] is not None
+    again = pickle.loads(pickle.dumps(model))
+    monkeypatch.setattr(samples, "_SINGLE", 10**9)
+    other = LinearRegression(alpha=0.5).fit(X, y, s)
+    assert len(single) == 1 and model.rank_ == other.rank_
+    tol = {"rtol": 1e-9, "atol": 1e-10} if dtype == np.float64 else {"rtol": 1e-4, "atol": 1e-5}
+    for first in (model, again):
+        assert_allclose(first.leave_one_out(X, y, s), other.leave_one_out(X, y, s), **tol)
+        for alpha in (1e-3, 7.0):
+            expected = LinearRegression(alpha=alpha).fit(X, y, s)
+            assert_allclose(first.path([alpha]).coef[0], expected.coef_, **tol)
+        if n > d:  # the sums go on from the rows that the model has kept
+            both = np.vstack([X, 2 * X]), np.concatenate([y, y]), np.concatenate([s, np.ones(n)])
+            first.partial_fit(2 * X, y)
+            assert_allclose(first.coef_, LinearRegression(alpha=0.5).fit(*both).coef_, **tol)
+
+
+def test_leave_one_out_after_steps_is_that_of_refits(single):
+    X, Y, _ = problem(130, 45, 1)
+    model = LinearRegression(alpha=0.5).fit(X, Y[:, 0])
+    assert single[0] is not None
+    errors = model.leave_one_out(X, Y[:, 0])
+    for i in (0, 17, 129):
+        rest = np.arange(130) != i
+        w, b = by_lstsq(X[rest], Y[rest], np.ones(129), 0.5, True)
+        assert_allclose(errors[i], Y[i, 0] - X[i] @ w[0] - b[0], rtol=1e-9)
+
+
+@pytest.mark.parametrize(("n", "d"), SHAPES)
+def test_what_float32_does_not_hold_is_left_to_float64(n, d, single):
+    X, Y, _ = problem(n, d, 1)
+    y = Y[:, 0]
+    near = X.copy()
+    if n <= d:
+        near[30] = near[3] + 1e-4 * near[30]
+    else:
+        near[:, 30] = near[:, 3] + 1e-4 * near[:, 30]
+    for rows, alpha in ((near, 1e-7), (X * 1e-30, 1e-60), (X * 1e30, 1e60)):
+        single.clear()
+        model = LinearRegression(alpha=alpha).fit(rows, y)
+        assert single == [None]
+        unit = np.sqrt(np.square(rows - rows.mean(axis=0)).mean())
+        w, _ = by_lstsq(rows / unit, Y, np.ones(n), alpha / unit**2, True)
+        assert_allclose(model.coef_ * unit, w[0], rtol=0, atol=1e-7 * np.abs(w).max())
+        assert model.gradient_norm_ < 1e-9
+
+
+@pytest.mark.usefixtures("single")
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize(("n", "d"), SHAPES)
+def test_steps_take_no_value_that_is_not_finite(n, d, value):
+    X, Y, _ = problem(n, d, 1)
+    X[20, 30] = value
+    with pytest.raises(ValueError, match="NaN|infinit|finite"):
+        LinearRegression(alpha=1.0).fit(X, Y[:, 0])

@@ -244,7 +244,7 @@ def solved(
 
 def fit_in_span(rows: Rows, alphas: np.ndarray, fit_intercept: bool) -> Fit | None:
     """Fit in the span of the samples where that pays; None where it does not or has few digits."""
-    if not suits_samples(rows.X, alphas.min()):
+    if not suits_samples(rows.X, alphas):
         return None
     samples = samples_of(rows, fit_intercept)
     if samples is None:

@@ -12,6 +12,11 @@ from mlcore.numerics.eigen.lapack import eigenpairs, stoppable
 
 EPS = float(np.finfo(np.float64).eps)
 SURE = 4.0  # times the share of the ridge: a least eigenvalue, to 3, that shows rank without it
+_FACTOR = {  # by bytes of a number: norm, factor, and condition
+    4: (lapack.slange, lapack.spotrf, lapack.spocon),
+    8: (lapack.dlange, lapack.dpotrf, lapack.dpocon),
+}
+_TINY = float(np.finfo(np.float64).tiny)
 _PIVOT = 8 * float(
     np.finfo(np.float32).eps
 )  # what rounding to float32 leaves of a dependent column
@@ -77,7 +82,8 @@ class Spectrum(NamedTuple):
 class UnitFactor(NamedTuple):
     """Factor U'U of a matrix A over `size` (d,) by rows and columns, whose diagonal is 1.
 
-    `norm` and `rcond` are its 1-norm and reciprocal condition.
+    `norm` and `rcond` are its 1-norm and reciprocal condition. In float32 it is an approximation of
+    A, for the solution by steps.
     """
 
     U: np.ndarray
@@ -95,18 +101,23 @@ class UnitFactor(NamedTuple):
         A /= size
         A /= size[:, None]
         A.flat[:: len(A) + 1] = 1.0
-        norm = float(lapack.dlange("1", A.T))
-        U, info = stoppable(
-            lambda: lapack.dpotrf(A.T, lower=0, clean=0, overwrite_a=1), len(A) ** 3 / 3
-        )
+        lange, potrf, pocon = _FACTOR[A.itemsize]
+        norm = float(lange("1", A.T))
+        U, info = stoppable(lambda: potrf(A.T, lower=0, clean=0, overwrite_a=1), len(A) ** 3 / 3)
         if info:
             return None
-        return cls(U, size, norm, float(lapack.dpocon(U, norm, uplo="U")[0]))
+        return cls(U, size.astype(np.float64), norm, float(pocon(U, norm, uplo="U")[0]))
 
     def solve(self, B: np.ndarray) -> np.ndarray:
         """Return A^-1 B for B (d, k)."""
         size = self.size[:, None]
-        return lapack.dpotrs(self.U, B / size, lower=0, overwrite_b=1)[0] / size
+        if self.U.dtype == np.float64:
+            return lapack.dpotrs(self.U, B / size, lower=0, overwrite_b=1)[0] / size
+        B = B / size
+        largest = np.maximum(
+            np.abs(B).max(axis=0), _TINY
+        )  # in its units no number leaves the range
+        return lapack.spotrs(self.U, B / largest, lower=0)[0] * (largest / size)
 
     def root(self) -> np.ndarray:
         """Return R (d, d) with ``R R' = A^-1``."""

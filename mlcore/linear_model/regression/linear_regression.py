@@ -73,7 +73,7 @@ class LinearRegression(OnePass, Regressor, Model):
     coef_ : (n_features,) or (n_targets, n_features), in the type of the training data
     intercept_ : float or (n_targets,) float64
     rank_ : int
-        That of the features, less their mean if there is an intercept. With "cg", which does not
+        That of the features, less their mean if there is an intercept. Where the solver does not
         tell it, it is computed when first read, by the smaller matrix of products.
     objective_ : float or (n_targets,) float64
         The minimum.
@@ -108,9 +108,12 @@ class LinearRegression(OnePass, Regressor, Model):
     -----
     O(n d²) time for n samples of d features, data + O(d²) memory; with no more samples than
     features O(n² d) time and O(n d + n²) memory, of which the model keeps n d numbers, or the
-    sparse rows. "cg" takes about 18 steps times the root of the condition at most, each O(z) time
-    for z values that are not 0, and O(z) memory. A model is a `RowSums`: its fit may be computed
-    from blocks of rows, or by `partial_fit`. A weight of 2 is a copy of a sample.
+    sparse rows. So it does for one target with alpha > 0, at least 800 features, and at most 4
+    times as many samples. Large products of one target may be in float32 where their condition is
+    good: steps of conjugate gradients in float64 then lead to the same digits. "cg" takes about 18
+    steps times the root of the condition at most, each O(z) time for z values that are not 0, and
+    O(z) memory. A model is a `RowSums`: its fit may be computed from blocks of rows, or by
+    `partial_fit`. A weight of 2 is a copy of a sample.
 
     References
     ----------

@@ -3,7 +3,6 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import linalg
 from scipy import sparse as sp
 from scipy.linalg import blas, lapack
 
@@ -20,11 +19,11 @@ from mlcore.linear_model.regression.least_squares import (
     Units,
 )
 from mlcore.linear_model.regression.rows import Rows
-from mlcore.numerics.conjugate_gradients import conjugate_gradients
+from mlcore.linear_model.regression.steps import TRUE, corrected
 from mlcore.numerics.eigen.lapack import eigenpairs, stoppable
 from mlcore.numerics.scatter import in_range
 from mlcore.numerics.sparse_products import CentredProducts
-from mlcore.runtime.memory import require_memory
+from mlcore.runtime.memory import free_bytes, require_memory
 from mlcore.runtime.scratch import scratch_array
 from mlcore.runtime.threads import effective_threads, pieces, single_threaded_blas
 
@@ -33,18 +32,27 @@ _FAR = 100.0  # squares of sparse rows over those about the mean, beyond which d
 _PLAIN = 2.0**230  # values up to this, and from its inverse on, have squares in range
 LEAST = 1e-11  # rcond of a matrix of products whose corrected solution has the digits of QR
 _STEPS = 4  # corrections at most
-_TRUE = 1e3  # times rounding: a residual above it is no solution
 _DIRECT = 300  # rows up to which a factor is quicker than conjugate gradients
 _NARROW = 1000  # columns up to which sums over more rows than columns are as quick
 _BLAS = 10  # multiplications of dense matrices in the time of one of sparse ones
 _MOST = 20_000  # steps of conjugate gradients
-_RESTARTS = 3
 _HEAVY = 128  # columns at most whose products are in the preconditioner
 _SHARE = 1 / 8  # of the squares that they have at least
 _ALONE = 1e-8  # share of the squares of a row that is taken not to be of these columns, at least
 _POWERS = 8  # steps to the vector of its largest eigenvalue
-_ROUNDING = 4.0  # times that of one operation: where conjugate gradients end
-_TINY = 1e-300
+_WELL = 1e-6  # rcond of products of columns from which their factor is taken
+_SINGLE = 500  # rows or columns from which a factor in float32 and its steps are quicker
+_SINGLE_TALL = 800  # columns, of up to `_TALL` times as many rows, from which they are
+_TALL = 4
+_SINGLE_RANGE = 1e25  # squares in float32 are up to this, and from its inverse on
+_NOISE = 2e-3  # least eigenvalue in units of the diagonal, of noise of the same shape
+_PART = 8  # one of so many rows or columns is in the first look at the condition
+_SOME_CLEAR = 1e-2  # least eigenvalue of these, and of all, from which few steps are needed
+_CLEAR = 2e-4
+_FEW_STEPS = 8
+_ROWS_OF_STEP = 60  # rows or columns in whose share of the factor's time a step fits
+_PANEL = 512  # rows or columns of a copy in float32
+_MIRRORED = 64  # rows whose columns are copied at a time
 
 
 @stored(version=1)
@@ -128,7 +136,11 @@ class Samples(NamedTuple):
         )
 
     def solve(self, units: Units) -> Solution:
-        """Return the solution by eigenvectors."""
+        """Return the solution by eigenvectors, or a factor of fewer columns than rows."""
+        if self.X.shape[0] > self.X.shape[1]:
+            solution = NormalEquations(*self.products(), EPS).solve(units)
+            if solution is not None and solution.rcond > _WELL:
+                return solution
         found = self.spectrum(units)
         shrunk = found.values + units.alpha
         root = found.combined(np.diag(1 / np.sqrt(shrunk)))
@@ -163,10 +175,53 @@ class Samples(NamedTuple):
         """
         n = len(self.u)
         if intercept:
-            mean = K.trace() / n
-            K += (mean / (self.u @ self.u) * self.u)[:, None] * self.u
+            scale, ger = K.trace() / n / (self.u @ self.u), blas.dger
+            if K.dtype == np.float32:
+                ger = blas.sger
+            ger(scale, self.u, self.u, a=K.T, overwrite_a=1)
         K.flat[:: n + 1] += alpha
         return UnitFactor.of(K)
+
+    def single_factor(self, alpha: float, intercept: bool) -> UnitFactor | None:
+        """Return the factor in float32 of the smaller of ``F F'`` and ``F'F``, plus alpha I, for
+        dense X; None where its numbers leave the range.
+        """
+        n, d = self.X.shape
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            K = _single_gram(self.X)
+            squares = K.diagonal()
+            if not (squares.min(initial=1.0) + alpha >= 1 / _SINGLE_RANGE):
+                return None
+            if not squares.max(initial=0.0) + alpha <= _SINGLE_RANGE:
+                return None
+            if n <= d:
+                return self.factor(K, alpha, intercept)
+            K.flat[:: d + 1] += alpha
+            return UnitFactor.of(K)
+
+
+def _single_gram(X):
+    """Return the smaller of X X' and X'X in float32, from float32 copies of blocks of X."""
+    n, d = X.shape
+    wide = n <= d
+    m = min(n, d)
+    require_memory(m, m, 4, what="the products of samples", instead="use fewer samples")
+    K = scratch_array((m, m), np.dtype(np.float32))
+    K[:] = 0.0
+    part = scratch_array((_PANEL * m,), np.dtype(np.float32))
+    for start in range(0, max(n, d), _PANEL):
+        block = X[:, start : start + _PANEL] if wide else X[start : start + _PANEL]
+        P = part[: block.size].reshape(block.shape)
+        P[:] = block
+        stoppable(
+            lambda P=P: blas.ssyrk(1.0, P.T, beta=1.0, c=K.T, trans=wide, lower=0, overwrite_c=1),
+            m * P.size / 4,
+        )
+    for start in range(0, m, _MIRRORED):
+        rows, beyond = slice(start, start + _MIRRORED), slice(start + _MIRRORED, None)
+        K[rows, beyond] = K[beyond, rows].T
+        K[rows, rows] += np.tril(K[rows, rows], -1).T
+    return K
 
 
 class SampleSolution(NamedTuple):
@@ -195,10 +250,20 @@ class SampleRows(NamedTuple):
     squares: np.ndarray
 
 
-def suits_samples(X: Any, alpha: float) -> bool:
+def suits_samples(X: Any, alphas: np.ndarray) -> bool:
     """Return True for X which is to be solved in the span of its rows, or by its products."""
     n, d = X.shape
-    return n > 1 and (n <= d or (d > _NARROW and _by_gradients(X, alpha)))
+    if n <= d:
+        return n > 1
+    if sp.issparse(X):
+        return d > _NARROW and _by_gradients(X, alphas.min())
+    single = n <= _TALL * d and d >= _SINGLE_TALL and alphas.min() > 0
+    return single and _by_single_factor(X, alphas) and 2 * 8 * n * d < free_bytes()
+
+
+def _by_single_factor(X, alphas):
+    """Return True for one target: the steps of several take longer than a factor in float64."""
+    return not sp.issparse(X) and len(alphas) == 1 and min(X.shape) >= _SINGLE
 
 
 def _by_gradients(X, alpha):
@@ -289,6 +354,10 @@ def solved_by_samples(
     with single_threaded_blas():
         if _by_gradients(system.X, alphas.min()):
             return _of_gradients(system, squares, alphas, intercept)
+        if _by_single_factor(system.X, alphas):
+            found = _of_single_factor(system, squares, alphas, intercept)
+            if found is not None:
+                return found
         if system.X.shape[0] > system.X.shape[1]:
             return None
         return _of_factors(system, squares, alphas, intercept)
@@ -320,7 +389,7 @@ def _of_factors(system, squares, alphas, intercept):
         if ratio <= 1 or not ratio < before / 2:
             break
         before = ratio
-    if not ratio <= _TRUE:
+    if not ratio <= TRUE:
         return None
     return SampleSolution(coef, residual, rank, rcond, "dual")
 
@@ -356,6 +425,7 @@ def _of_gradients(system, squares, alphas, intercept):
     """Solve by conjugate gradients on the smaller side; None if they take longer than a factor."""
     X, u, (n, d) = system.X, system.u, system.X.shape
     one, dual = len(alphas) == 1, n <= d
+    c = system.c[:, 0] if one else system.c
 
     # Vectors of n numbers are gathered and scattered to, which stay in the cache.
     if dual:
@@ -371,14 +441,10 @@ def _of_gradients(system, squares, alphas, intercept):
         product += alphas * V
         return product
 
-    def centred(V):  # u is a null vector of F', but for rounding
-        return V - _outer(u, u @ V / (u @ u)) if intercept else V
-
     diagonal = squares if not dual else _row_squares(X)
     inverse = 1 / (diagonal[:, None] + alphas)
-    c = system.c
     if one:
-        inverse, c = inverse[:, 0], c[:, 0]
+        inverse = inverse[:, 0]
     right = c if dual else system.transposed_times(c)
     m = len(right)
 
@@ -394,29 +460,89 @@ def _of_gradients(system, squares, alphas, intercept):
         image = image if one else image[:, 0]
         largest = float(np.linalg.norm(image) / np.linalg.norm(direction))
     most = min(_MOST, m + int((m**3 / 3 / _BLAS + X.nnz * m) / (2 * X.nnz + 10 * m)))
-    a, left, rcond = np.zeros_like(right), right, 1.0
-    for restart in range(_RESTARTS):
-        found = _steps(times, left, precondition, most, right, int(alphas.argmin()), largest)
-        if found is None:
-            return None
-        a += found.x
-        if restart == 0:
-            rcond = found.rcond
-            if heavy is not None:
-                rcond = heavy.rcond(found.least, diagonal + alphas[0], direction, image)
-        if dual:
-            a = centred(a)
-        left = right - times(a)
-        if found.rounding(left, a) <= 2 * _ROUNDING:
-            break
-    else:
-        if not found.rounding(left, a) <= _TRUE:
-            return None
-    coef = system.transposed_times(a) if dual else a
+    found = corrected(
+        lambda a: _solution(system, c, a, alphas, intercept),
+        times, right, precondition, most, int(alphas.argmin()), largest,
+    )  # fmt: skip
+    if found is None:
+        return None
+    coef, residual, steps = found
+    rcond = steps.rcond
+    if heavy is not None:
+        rcond = heavy.rcond(steps.least, diagonal + alphas[0], direction, image)
+    return SampleSolution(coef.reshape(d, -1), residual.reshape(n, -1), -1, rcond, "cg")
+
+
+def _of_single_factor(system, squares, alphas, intercept):
+    """Solve by few conjugate gradients with a factor in float32, which takes half of the time of
+    one in float64; None where the condition needs more.
+    """
+    (n, d), alpha, c = system.X.shape, float(alphas[0]), system.c[:, 0]
+    wide, m = n <= d, min(n, d)
+    # The condition that noise of this shape has (Marchenko, Pastur, 1967), or of these columns, and
+    # that of some rows or columns, no worse than that of all, show most bad ones in little time.
+    mean, least = squares.sum() / m, (1 - np.sqrt(m / max(n, d))) ** 2
+    if wide:
+        least = min(least, 1 - np.partition(squares, d - n)[d - n :].sum() / squares.sum())
+    if not 1 / _SINGLE_RANGE < mean < _SINGLE_RANGE or not least + alpha / mean > _NOISE:
+        return None
+    if wide:
+        some = system._replace(X=system.X[::_PART], u=system.u[::_PART])
+    else:  # side by side, as they lie in memory
+        some = system._replace(X=system.X[:, d // 2 : d // 2 + d // _PART])
+    if not _least(some.single_factor(alpha, intercept)) > _SOME_CLEAR:
+        return None
+    factor = system.single_factor(alpha, intercept)
+    if not _least(factor) > _CLEAR:
+        return None
+
+    down, up, size = system.transposed_times, system.times, 1.0
+    if not wide:  # in units of features, so that the steps do not neglect small ones
+        down, up, size = up, down, factor.size
+
+    def times(V):
+        V = V / size
+        return (up(down(V)) + alpha * V) / size
+
+    def precondition(R):
+        V = size * factor.solve((size * R)[:, None])[:, 0]
+        return _centred(system.u, V, intercept) if wide else V
+
+    found = corrected(
+        lambda a: _solution(system, c, a, alpha, intercept, size),
+        times, c if wide else up(c) / size, precondition, max(_FEW_STEPS, m // _ROWS_OF_STEP),
+    )  # fmt: skip
+    if found is None:
+        return None
+    # The rank as in `_rank`, but later where that needs the products.
+    full = _least(factor) > SURE * alpha / factor.size.min() ** 2
+    rank = min(n - intercept, d) if full else -1
+    coef, residual = found[0][:, None], found[1][:, None]
+    return SampleSolution(coef, residual, rank, factor.rcond, "dual" if wide else "cholesky")
+
+
+def _least(factor):
+    """Return about the least eigenvalue of a factor, in units of its diagonal; 0 without one."""
+    return 0.0 if factor is None else factor.rcond * factor.norm
+
+
+def _centred(u, V, intercept):
+    """Return V less its part along u, with an intercept a null vector of F' but for rounding."""
+    return V - _outer(u, u @ V / (u @ u)) if intercept else V
+
+
+def _solution(system, c, a, alphas, intercept, size=1.0):
+    """Return coefficients, the residual of c, and what is left of the system that a solves: that of
+    products of rows or, of columns over `size`, where these are fewer.
+    """
+    wide = system.X.shape[0] <= system.X.shape[1]
+    if wide:
+        a = _centred(system.u, a, intercept)
+    coef = system.transposed_times(a) if wide else a / size
     residual = c - system.times(coef)
-    if one:
-        coef, residual = coef[:, None], residual[:, None]
-    return SampleSolution(coef, residual, -1, rcond, "cg")
+    if wide:
+        return coef, residual, residual - alphas * a
+    return coef, residual, (system.transposed_times(residual) - alphas * coef) / size
 
 
 def _columns_by_length(X):
@@ -429,69 +555,6 @@ def _columns_by_length(X):
     place[np.argsort(counts.astype(np.uint16), kind="stable")] = np.arange(d)
     indices = np.take(place, X.indices, out=scratch_array(X.indices.shape, X.indices.dtype))
     return sp.csr_array(sp.csc_array((X.data, indices, X.indptr), shape=(d, n))), place
-
-
-class _Found(NamedTuple):
-    """Solution by conjugate gradients; `largest` bounds the largest eigenvalue from below.
-
-    `rcond` and `least`, the least eigenvalue, are of the matrix with its preconditioner.
-    """
-
-    x: np.ndarray
-    rcond: float
-    least: float
-    largest: float
-    right: np.ndarray
-
-    def rounding(self, left, x):
-        """Return the largest residual over the rounding of its terms."""
-        scale = self.largest * np.linalg.norm(x, axis=0) + self.right
-        ratio = np.linalg.norm(left, axis=0) / np.where(scale > 0, EPS * scale, 1.0)
-        return float(np.max(ratio))
-
-
-def _steps(times, right, precondition, most, whole, least, largest):
-    """Return the solution after the steps that its own residual asks for; None after too many.
-
-    Lengths of steps and ratios of residuals are the tridiagonal matrix of Lanczos, whose largest
-    and smallest eigenvalue estimate the condition. Golub, Van Loan, 2013, 11.3.
-    """
-    one = right.ndim == 1
-    inner = np.dot if one else _inner
-    unsolved = None if one else np.ones(right.shape[1], bool)
-    size = np.sqrt(inner(whole, whole))
-    lengths, sizes = [], []
-    for step, now in enumerate(conjugate_gradients(times, right, precondition, inner, unsolved)):
-        if step:
-            length = now.length if one else now.length[least]
-            if length > 0:
-                lengths.append(length)
-            moved = inner(now.direction, now.direction)
-            norms = np.sqrt(inner(now.image, now.image) / np.maximum(moved, _TINY))
-            largest = max(largest, float(np.max(norms)))
-        sizes.append(now.size if one else now.size[least])
-        scale = _ROUNDING * EPS * (largest * np.sqrt(inner(now.x, now.x)) + size)
-        solved = np.sqrt(inner(now.residual, now.residual)) <= scale
-        if unsolved is not None:
-            unsolved &= ~solved
-        if np.all(solved):
-            first, last = _eigenvalues(lengths, sizes)
-            return _Found(now.x, first / last, first, largest, size)
-        if step == most:
-            return None
-    return None
-
-
-def _eigenvalues(lengths, sizes):
-    """Return the least and the largest eigenvalue of Lanczos' matrix."""
-    if not lengths:
-        return 1.0, 1.0
-    steps = np.asarray(lengths)
-    ratios = np.asarray(sizes[1 : len(steps)]) / np.asarray(sizes[: len(steps) - 1])
-    diagonal = 1 / steps
-    diagonal[1:] += ratios / steps[:-1]
-    values = linalg.eigvalsh_tridiagonal(diagonal, np.sqrt(ratios) / steps[:-1])
-    return float(max(values[0], 0.0)), float(values[-1])
 
 
 class _HeavyColumns(NamedTuple):
@@ -557,10 +620,6 @@ class _HeavyColumns(NamedTuple):
         scaled = direction @ (diagonal * direction)
         smaller = np.mean(1 / (np.square(self.inverse) * diagonal))
         return float(min(1.0, least * smaller * scaled / (direction @ image)))
-
-
-def _inner(A, B):
-    return np.einsum("ij,ij->j", A, B)
 
 
 def _outer(a, b):

@@ -1,0 +1,112 @@
+"""Conjugate gradients for a regression, to the digits of float64, and the condition they show."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import linalg
+
+from mlcore.linear_model.regression.least_squares import EPS
+from mlcore.numerics.conjugate_gradients import Product, conjugate_gradients
+
+TRUE = 1e3  # times rounding: a residual above it is no solution
+_ROUNDING = 4.0  # times that of one operation: where the steps end
+_RESTARTS = 3
+_TINY = 1e-300
+
+
+class Found(NamedTuple):
+    """Solution by conjugate gradients; `largest` bounds the largest eigenvalue from below.
+
+    `rcond` and `least`, the least eigenvalue, are of the matrix with its preconditioner.
+    """
+
+    x: np.ndarray
+    rcond: float
+    least: float
+    largest: float
+    right: np.ndarray
+
+    def rounding(self, left: np.ndarray, x: np.ndarray) -> float:
+        """Return the largest residual over the rounding of its terms."""
+        scale = self.largest * np.linalg.norm(x, axis=0) + self.right
+        ratio = np.linalg.norm(left, axis=0) / np.where(scale > 0, EPS * scale, 1.0)
+        return float(np.max(ratio))
+
+
+def corrected(
+    solution: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]],
+    times: Product,
+    right: np.ndarray,
+    precondition: Product,
+    most: int,
+    least: int = 0,
+    largest: float = 0.0,
+) -> tuple[np.ndarray, np.ndarray, Found] | None:
+    """Return coefficients and residual by conjugate gradients, restarted where their own residual
+    has lost digits, with the first steps; None if these are too many, or end at no solution.
+
+    `solution` returns coefficients, residual, and what is left of `right` (m,) or (m, k), of which
+    column `least` has the least penalty; `most` steps are taken at most. `largest` bounds the
+    largest eigenvalue from below.
+    """
+    a, left = np.zeros_like(right), right
+    first: Any = None
+    for _ in range(_RESTARTS):
+        found = _steps(times, left, precondition, most, right, least, largest)
+        if found is None:
+            return None
+        first = first or found
+        a += found.x
+        coef, residual, left = solution(a)
+        if found.rounding(left, a) <= 2 * _ROUNDING:
+            return coef, residual, first
+    return (coef, residual, first) if found.rounding(left, a) <= TRUE else None
+
+
+def _steps(times, right, precondition, most, whole, least, largest):
+    """Return the solution after the steps that its own residual asks for; None after too many.
+
+    Lengths of steps and ratios of residuals are the tridiagonal matrix of Lanczos, whose largest
+    and smallest eigenvalue estimate the condition. Golub, Van Loan, 2013, 11.3.
+    """
+    one = right.ndim == 1
+    inner = np.dot if one else _inner
+    unsolved = None if one else np.ones(right.shape[1], bool)
+    size = np.sqrt(inner(whole, whole))
+    lengths, sizes = [], []
+    for step, now in enumerate(conjugate_gradients(times, right, precondition, inner, unsolved)):
+        if step:
+            length = now.length if one else now.length[least]
+            if length > 0:
+                lengths.append(length)
+            moved = inner(now.direction, now.direction)
+            norms = np.sqrt(inner(now.image, now.image) / np.maximum(moved, _TINY))
+            largest = max(largest, float(np.max(norms)))
+        sizes.append(now.size if one else now.size[least])
+        scale = _ROUNDING * EPS * (largest * np.sqrt(inner(now.x, now.x)) + size)
+        solved = np.sqrt(inner(now.residual, now.residual)) <= scale
+        if unsolved is not None:
+            unsolved &= ~solved
+        if np.all(solved):
+            first, last = _eigenvalues(lengths, sizes)
+            return Found(now.x, first / last, first, largest, size)
+        if step == most:
+            return None
+    return None
+
+
+def _eigenvalues(lengths, sizes):
+    """Return the least and the largest eigenvalue of Lanczos' matrix."""
+    if not lengths:
+        return 1.0, 1.0
+    steps = np.asarray(lengths)
+    ratios = np.asarray(sizes[1 : len(steps)]) / np.asarray(sizes[: len(steps) - 1])
+    diagonal = 1 / steps
+    diagonal[1:] += ratios / steps[:-1]
+    values = linalg.eigvalsh_tridiagonal(diagonal, np.sqrt(ratios) / steps[:-1])
+    return float(max(values[0], 0.0)), float(values[-1])
+
+
+def _inner(A, B):
+    return np.einsum("ij,ij->j", A, B)
