@@ -135,6 +135,8 @@ def test_conjugate_gradients_end_at_the_solution_of_dense_rows(n, d, intercept, 
     F = np.sqrt(s)[:, None] * (X.toarray() - np.average(X.toarray(), axis=0, weights=s) * intercept)
     assert model.rank_ == np.linalg.matrix_rank(F)
     K = F @ F.T if n <= d else F.T @ F
+    if n <= d and intercept:  # roots of the weights are no part of the problem
+        K += np.outer(np.sqrt(s), np.sqrt(s)) / s.sum() * K.trace() / n
     K.flat[:: len(K) + 1] += 0.3
     size = np.sqrt(K.diagonal())
     K /= np.outer(size, size)
@@ -442,6 +444,8 @@ def test_heavy_columns_lead_to_the_same_solution_in_fewer_steps(intercept, weigh
         assert_allclose(both.coef_[0], model.coef_, rtol=0, atol=1e-12 * np.abs(w).max() / alpha)
         # The estimate of the condition, of the matrix scaled to a diagonal of 1.
         K = F @ F.T
+        if intercept:  # roots of the weights are no part of the problem
+            K += np.outer(np.sqrt(s), np.sqrt(s)) / s.sum() * K.trace() / len(K)
         K.flat[:: len(K) + 1] += alpha
         size = np.sqrt(K.diagonal())
         values = np.linalg.eigvalsh(K / np.outer(size, size))
@@ -626,3 +630,30 @@ def test_steps_take_no_value_that_is_not_finite(n, d, value):
     X[20, 30] = value
     with pytest.raises(ValueError, match="NaN|infinit|finite"):
         LinearRegression(alpha=1.0).fit(X, Y[:, 0])
+
+
+@pytest.mark.parametrize("unit", [1e-140, 1.0, 1e140])
+@pytest.mark.parametrize("heavier", [1.0, 1e4])
+def test_heavy_columns_in_float32_where_they_are_not_far_beyond_the_rest(
+    heavier, unit, monkeypatch
+):
+    X, Y, _ = power_law(350, 2400)
+    X = sp.csr_array(X * np.where(np.arange(2400) < 70, heavier, 1.0))
+    kinds, of = [], samples._HeavyColumns.of
+    monkeypatch.setattr(
+        samples._HeavyColumns, "of", lambda *args: kinds.append(of(*args)) or kinds[-1]
+    )
+    model = LinearRegression(alpha=3.0).fit(X, Y[:, 0] * unit)
+    assert model.solver_ == "cg"
+    assert kinds[0].G.dtype == (np.float32 if heavier == 1.0 else np.float64)
+    w, b = by_normal_equations(X, Y[:, 0], np.ones(350), 3.0, True)
+    tol = 1e-11 if heavier == 1.0 else 1e-6  # the condition is 1e8 times as large
+    assert_allclose(model.coef_ / unit, w, rtol=0, atol=tol * np.abs(w).max())
+    assert_allclose(model.intercept_ / unit, b, rtol=100 * tol)
+    # The preconditioner is D + H H', by its product with what it solves.
+    H, R = kinds[0], np.random.default_rng(0).normal(size=(350, 2)) * [1, unit]
+    D, G = 1 / H.inverse**2, H.G.astype(float)
+    T = H.solve(R)
+    again = D[:, None] * T + (G.T @ (G @ (T / H.inverse[:, None]))) / H.inverse[:, None]
+    tol = 1e-4 if H.G.dtype == np.float32 else 1e-6
+    assert_allclose(again / [1, unit], R / [1, unit], rtol=0, atol=tol * np.abs(R[:, 0]).max())

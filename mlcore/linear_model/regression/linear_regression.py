@@ -85,7 +85,8 @@ class LinearRegression(OnePass, Regressor, Model):
         alpha`` with an allowance for rounding; infinite at 0.
     rcond_ : float
         Reciprocal condition of the problem in features of unit length, at the least alpha; with
-        "dual" and "cg" that of the matrix they solve, scaled to a diagonal of 1, an estimate.
+        "dual" and "cg" that of the matrix they solve, scaled to a diagonal of 1 and without the
+        null vector that an intercept gives it, an estimate.
     total_weight_ : float
         Sum of the weights.
     solver_ : str

@@ -39,6 +39,8 @@ _MOST = 20_000  # steps of conjugate gradients
 _HEAVY = 128  # columns at most whose products are in the preconditioner
 _SHARE = 1 / 8  # of the squares that they have at least
 _ALONE = 1e-8  # share of the squares of a row that is taken not to be of these columns, at least
+_MILD = 1e4  # norm of products of these beside the rest, up to which they may be in float32
+_TINY = 1e-300
 _POWERS = 8  # steps to the vector of its largest eigenvalue
 _WELL = 1e-6  # rcond of products of columns from which their factor is taken
 _SINGLE = 500  # rows or columns from which a factor in float32 and its steps are quicker
@@ -438,8 +440,7 @@ def _of_gradients(system, squares, alphas, intercept):
 
     def times(V):
         product = (products @ V.reshape(len(V), -1)).reshape(V.shape)
-        product += alphas * V
-        return product
+        return _centred(u, product, intercept and dual) + alphas * V
 
     diagonal = squares if not dual else _row_squares(X)
     inverse = 1 / (diagonal[:, None] + alphas)
@@ -449,13 +450,14 @@ def _of_gradients(system, squares, alphas, intercept):
     m = len(right)
 
     def precondition(R):
-        return inverse * R
+        V = inverse * R if heavy is None else heavy.solve(R)
+        return _centred(u, V, intercept and dual)  # a null vector costs up to half of the steps
 
     largest, heavy = 0.0, None
     if dual and alphas.min() == alphas.max():
         heavy = _HeavyColumns.of(columns, place, system, squares, diagonal, float(alphas[0]))
     if heavy is not None:
-        precondition, direction = heavy.solve, heavy.longest()
+        direction = heavy.longest()
         image = times(np.outer(direction, np.ones(len(alphas))) if not one else direction)
         image = image if one else image[:, 0]
         largest = float(np.linalg.norm(image) / np.linalg.norm(direction))
@@ -506,7 +508,7 @@ def _of_single_factor(system, squares, alphas, intercept):
 
     def precondition(R):
         V = size * factor.solve((size * R)[:, None])[:, 0]
-        return _centred(system.u, V, intercept) if wide else V
+        return _centred(system.u, V, intercept and wide)
 
     found = corrected(
         lambda a: _solution(system, c, a, alpha, intercept, size),
@@ -593,13 +595,22 @@ class _HeavyColumns(NamedTuple):
         S = G @ G.T
         S.flat[:: count + 1] += 1.0
         U, info = lapack.dpotrf(S.T, lower=0, clean=0)
-        return None if info else cls(G, inverse, U)
+        if info:
+            return None
+        if np.abs(S).sum(axis=0).max() < _MILD:
+            G, U = _single(G), U.astype(np.float32)
+        return cls(G, inverse, U)
 
     def solve(self, R: np.ndarray) -> np.ndarray:
         """Return the solution for R (n,) or (n, k)."""
         inverse = self.inverse if R.ndim == 1 else self.inverse[:, None]
         T = inverse * R
-        T -= self.G.T @ lapack.dpotrs(self.U, self.G @ T, lower=0)[0]
+        if self.G.dtype == np.float64:
+            T -= self.G.T @ lapack.dpotrs(self.U, self.G @ T, lower=0)[0]
+        else:
+            largest = np.maximum(np.abs(T).max(axis=0), _TINY)  # in its units no number overflows
+            shares = (T / largest).astype(np.float32)
+            T -= largest * (self.G.T @ lapack.spotrs(self.U, self.G @ shares, lower=0)[0])
         T *= inverse
         return T
 
@@ -624,4 +635,11 @@ class _HeavyColumns(NamedTuple):
 
 def _outer(a, b):
     """Return a b' for b (k,), or a times the number b."""
-    return a * b if np.ndim(b) == 0 else a[:, None] * b
+    return a * b if np.ndim(b) == 0 else a[:, None] @ b[None]
+
+
+def _single(A):
+    """Return A in float32, in memory of its own."""
+    copy = scratch_array(A.shape, np.dtype(np.float32))
+    copy[:] = A
+    return copy
