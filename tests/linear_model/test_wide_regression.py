@@ -480,7 +480,7 @@ def test_the_evidence_of_one_reading_is_that_of_exact_sums():
         assert model.duality_gap_ < 1e-12 * max(1.0, offset**2) * objective
 
 
-# ---- a factor in float32, and steps
+# ---- a factor in float32, and corrections
 
 
 SHAPES = [(45, 130), (130, 45)]  # for `single`
@@ -504,7 +504,7 @@ def single(monkeypatch):
 @pytest.mark.parametrize(("n", "d"), SHAPES)
 @pytest.mark.parametrize(("intercept", "weighted"), [(True, False), (False, True), (True, True)])
 @pytest.mark.parametrize("alpha", [0.0, 1e-3, 2.0, 1e6])
-def test_steps_with_a_factor_in_float32_end_at_the_solution(
+def test_corrections_of_a_factor_in_float32_end_at_the_solution(
     n, d, intercept, weighted, alpha, single
 ):
     X, Y, s = problem(n, d, 1)
@@ -532,7 +532,7 @@ def test_steps_with_a_factor_in_float32_end_at_the_solution(
 
 @pytest.mark.parametrize(("n", "d"), SHAPES)
 @pytest.mark.parametrize("unit", [1e-10, 1.0, 1e10])
-def test_the_gap_after_steps_holds_the_excess_in_fifty_digits(n, d, unit, single):
+def test_the_gap_after_corrections_holds_the_excess_in_fifty_digits(n, d, unit, single):
     X, Y, _ = problem(n, d, 1)
     X, alpha = X * unit, 0.3 * unit**2
     model = LinearRegression(alpha=alpha).fit(X, Y[:, 0])
@@ -553,7 +553,7 @@ def test_the_gap_after_steps_holds_the_excess_in_fifty_digits(n, d, unit, single
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e8])
-def test_steps_keep_the_digits_of_small_and_of_far_columns(offset, single):
+def test_corrections_keep_the_digits_of_small_and_of_far_columns(offset, single):
     X, Y, s = problem(130, 45, 1)
     unit = 10.0 ** np.random.default_rng(0).uniform(-6, 6, 45)
     X = X * unit + offset * unit
@@ -571,7 +571,7 @@ def test_steps_keep_the_digits_of_small_and_of_far_columns(offset, single):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(("n", "d"), SHAPES)
-def test_later_calls_after_steps_are_those_after_a_factor(n, d, dtype, single, monkeypatch):
+def test_later_calls_after_corrections_are_those_after_a_factor(n, d, dtype, single, monkeypatch):
     X, Y, s = problem(n, d, 1)
     X, y = X.astype(dtype), Y[:, 0]
     model = LinearRegression(alpha=0.5).fit(X, y, s)
@@ -592,7 +592,7 @@ def test_later_calls_after_steps_are_those_after_a_factor(n, d, dtype, single, m
             assert_allclose(first.coef_, LinearRegression(alpha=0.5).fit(*both).coef_, **tol)
 
 
-def test_leave_one_out_after_steps_is_that_of_refits(single):
+def test_leave_one_out_after_corrections_is_that_of_refits(single):
     X, Y, _ = problem(130, 45, 1)
     model = LinearRegression(alpha=0.5).fit(X, Y[:, 0])
     assert single[0] is not None
@@ -622,10 +622,25 @@ def test_what_float32_does_not_hold_is_left_to_float64(n, d, single):
         assert model.gradient_norm_ < 1e-9
 
 
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+@pytest.mark.parametrize(("n", "d"), SHAPES)
+def test_constant_columns_and_equal_rows_do_not_disturb_corrections(n, d, alpha, single):
+    X, Y, _ = problem(n, d, 1)
+    X[:, ::3] = 7.0
+    X[5], Y[5] = X[6], Y[6]
+    model = LinearRegression(alpha=alpha).fit(X, Y[:, 0])
+    w, b = by_lstsq(X, Y, np.ones(n), alpha, True)
+    assert_allclose(model.coef_, w[0], rtol=0, atol=1e-11 * np.abs(w).max())
+    F = X - X.mean(axis=0)
+    assert model.rank_ == np.linalg.matrix_rank(F)
+    constant = LinearRegression(alpha=alpha).fit(np.ones((n, d)), Y[:, 0])
+    assert not constant.coef_.any() and constant.rank_ == 0
+
+
 @pytest.mark.usefixtures("single")
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 @pytest.mark.parametrize(("n", "d"), SHAPES)
-def test_steps_take_no_value_that_is_not_finite(n, d, value):
+def test_corrections_take_no_value_that_is_not_finite(n, d, value):
     X, Y, _ = problem(n, d, 1)
     X[20, 30] = value
     with pytest.raises(ValueError, match="NaN|infinit|finite"):

@@ -82,8 +82,8 @@ class Spectrum(NamedTuple):
 class UnitFactor(NamedTuple):
     """Factor U'U of a matrix A over `size` (d,) by rows and columns, whose diagonal is 1.
 
-    `norm` and `rcond` are its 1-norm and reciprocal condition. In float32 it is an approximation of
-    A, for the solution by steps.
+    `norm` and `rcond` are its 1-norm and reciprocal condition. In float32 solutions need
+    corrections.
     """
 
     U: np.ndarray

@@ -43,16 +43,15 @@ _MILD = 1e4  # norm of products of these beside the rest, up to which they may b
 _TINY = 1e-300
 _POWERS = 8  # steps to the vector of its largest eigenvalue
 _WELL = 1e-6  # rcond of products of columns from which their factor is taken
-_SINGLE = 500  # rows or columns from which a factor in float32 and its steps are quicker
+_SINGLE = 500  # rows or columns from which a factor in float32, and its corrections, are quicker
 _SINGLE_TALL = 800  # columns, of up to `_TALL` times as many rows, from which they are
 _TALL = 4
 _SINGLE_RANGE = 1e25  # squares in float32 are up to this, and from its inverse on
 _NOISE = 2e-3  # least eigenvalue in units of the diagonal, of noise of the same shape
 _PART = 8  # one of so many rows or columns is in the first look at the condition
-_SOME_CLEAR = 1e-2  # least eigenvalue of these, and of all, from which few steps are needed
+_SOME_CLEAR = 1e-2  # least eigenvalue of these, and of all, from which few corrections are needed
 _CLEAR = 2e-4
-_FEW_STEPS = 8
-_ROWS_OF_STEP = 60  # rows or columns in whose share of the factor's time a step fits
+_FEW = 10  # corrections by a factor in float32, at most
 _PANEL = 512  # rows or columns of a copy in float32
 _MIRRORED = 64  # rows whose columns are copied at a time
 
@@ -260,11 +259,12 @@ def suits_samples(X: Any, alphas: np.ndarray) -> bool:
     if sp.issparse(X):
         return d > _NARROW and _by_gradients(X, alphas.min())
     single = n <= _TALL * d and d >= _SINGLE_TALL and alphas.min() > 0
+    # Sums do not need a copy of the rows.
     return single and _by_single_factor(X, alphas) and 2 * 8 * n * d < free_bytes()
 
 
 def _by_single_factor(X, alphas):
-    """Return True for one target: the steps of several take longer than a factor in float64."""
+    """Return True for one target: corrections of several take as long as a factor saves."""
     return not sp.issparse(X) and len(alphas) == 1 and min(X.shape) >= _SINGLE
 
 
@@ -375,25 +375,31 @@ def _of_factors(system, squares, alphas, intercept):
         if i == 0:
             rank, rcond = _rank(K, factor, alpha, system, intercept), factor.rcond
         factors.append((targets, factor))
-    # The residual of the rows, not of the products, corrects the solution.
-    size = np.sqrt(squares.sum())
-    a = np.zeros_like(system.c)
-    left, residual, coef, before = system.c, None, None, np.inf
-    for _ in range(_STEPS):
+    found = _refined(system, squares, factors, alphas, intercept, _STEPS)
+    return None if found is None else SampleSolution(*found, rank, rcond, "dual")
+
+
+def _refined(system, squares, factors, alphas, intercept, most):
+    """Return coefficients and residual by factors of the smaller matrix of products, pairs of
+    targets and factors, and corrections; None if these end at no solution.
+
+    The residual of the rows, not of the products, corrects the solution.
+    """
+    n, d = system.X.shape
+    c, size, units = system.c, np.sqrt(squares.sum()), 1.0
+    left = c
+    if n > d:  # in columns of unit length, so that no small ones are neglected
+        left, size, units = system.transposed_times(c), np.sqrt(d), factors[0][1].size[:, None]
+    a, before = np.zeros_like(left), np.inf
+    for _ in range(most):
         for targets, factor in factors:
             a[:, targets] += factor.solve(left[:, targets])
-        if intercept:
-            a -= _outer(system.u, system.u @ a / (system.u @ system.u))
-        coef = system.transposed_times(a)
-        residual = system.c - system.times(coef)
-        left = residual - alphas * a
-        ratio = _ratio(left, system.c, size, coef)
+        coef, residual, left = _solution(system, c, a, alphas, intercept)
+        ratio = _ratio(left / units, c, size, coef * units)
         if ratio <= 1 or not ratio < before / 2:
             break
         before = ratio
-    if not ratio <= TRUE:
-        return None
-    return SampleSolution(coef, residual, rank, rcond, "dual")
+    return (coef, residual) if ratio <= TRUE else None
 
 
 def _ratio(left, c, size, coef):
@@ -476,17 +482,20 @@ def _of_gradients(system, squares, alphas, intercept):
 
 
 def _of_single_factor(system, squares, alphas, intercept):
-    """Solve by few conjugate gradients with a factor in float32, which takes half of the time of
-    one in float64; None where the condition needs more.
+    """Solve by a factor in float32, which takes half of the time of one in float64, and 2 or more
+    corrections; None where the condition needs too many.
     """
-    (n, d), alpha, c = system.X.shape, float(alphas[0]), system.c[:, 0]
+    (n, d), alpha = system.X.shape, float(alphas[0])
     wide, m = n <= d, min(n, d)
+    mean = squares.sum() / m
+    if not 1 / _SINGLE_RANGE < mean < _SINGLE_RANGE:
+        return None
     # The condition that noise of this shape has (Marchenko, Pastur, 1967), or of these columns, and
     # that of some rows or columns, no worse than that of all, show most bad ones in little time.
-    mean, least = squares.sum() / m, (1 - np.sqrt(m / max(n, d))) ** 2
+    least = (1 - np.sqrt(m / max(n, d))) ** 2
     if wide:
         least = min(least, 1 - np.partition(squares, d - n)[d - n :].sum() / squares.sum())
-    if not 1 / _SINGLE_RANGE < mean < _SINGLE_RANGE or not least + alpha / mean > _NOISE:
+    if not least + alpha / mean > _NOISE:
         return None
     if wide:
         some = system._replace(X=system.X[::_PART], u=system.u[::_PART])
@@ -498,29 +507,13 @@ def _of_single_factor(system, squares, alphas, intercept):
     if not _least(factor) > _CLEAR:
         return None
 
-    down, up, size = system.transposed_times, system.times, 1.0
-    if not wide:  # in units of features, so that the steps do not neglect small ones
-        down, up, size = up, down, factor.size
-
-    def times(V):
-        V = V / size
-        return (up(down(V)) + alpha * V) / size
-
-    def precondition(R):
-        V = size * factor.solve((size * R)[:, None])[:, 0]
-        return _centred(system.u, V, intercept and wide)
-
-    found = corrected(
-        lambda a: _solution(system, c, a, alpha, intercept, size),
-        times, c if wide else up(c) / size, precondition, max(_FEW_STEPS, m // _ROWS_OF_STEP),
-    )  # fmt: skip
+    found = _refined(system, squares, [(slice(None), factor)], alphas, intercept, _FEW)
     if found is None:
         return None
     # The rank as in `_rank`, but later where that needs the products.
     full = _least(factor) > SURE * alpha / factor.size.min() ** 2
     rank = min(n - intercept, d) if full else -1
-    coef, residual = found[0][:, None], found[1][:, None]
-    return SampleSolution(coef, residual, rank, factor.rcond, "dual" if wide else "cholesky")
+    return SampleSolution(*found, rank, factor.rcond, "dual" if wide else "cholesky")
 
 
 def _least(factor):
@@ -533,18 +526,18 @@ def _centred(u, V, intercept):
     return V - _outer(u, u @ V / (u @ u)) if intercept else V
 
 
-def _solution(system, c, a, alphas, intercept, size=1.0):
+def _solution(system, c, a, alphas, intercept):
     """Return coefficients, the residual of c, and what is left of the system that a solves: that of
-    products of rows or, of columns over `size`, where these are fewer.
+    products of rows or, where these are fewer, of columns.
     """
     wide = system.X.shape[0] <= system.X.shape[1]
     if wide:
         a = _centred(system.u, a, intercept)
-    coef = system.transposed_times(a) if wide else a / size
+    coef = system.transposed_times(a) if wide else a.copy()
     residual = c - system.times(coef)
     if wide:
         return coef, residual, residual - alphas * a
-    return coef, residual, (system.transposed_times(residual) - alphas * coef) / size
+    return coef, residual, system.transposed_times(residual) - alphas * coef
 
 
 def _columns_by_length(X):
