@@ -251,10 +251,11 @@ def by_lanczos(search: Search, pick: Pick | None) -> Spectrum:
     settings, tol = search.settings, search.settings.tol
     products, most = products_of(rows, trace), min(rows.shape)
     # Sparse rows have eigenvectors of the smaller of both scatters, by blocks of few vectors.
-    operator, sparse = products, isinstance(products, CentredProducts)
+    scatter, sparse, place = products, isinstance(products, CentredProducts), None
     if sparse and rows.shape[0] < rows.shape[1]:
-        operator = products.transposed()
-    scatter = operator.by_length() if sparse else operator
+        scatter, place = products.columns_by_length()
+    elif sparse:
+        scatter = products.by_length()
     rng = as_random_state(settings.random_state)
     k = min(search.wanted.k, most if share is None else _FIRST_GUESS, most)
     steps = itertools.count(1)
@@ -277,7 +278,7 @@ def by_lanczos(search: Search, pick: Pick | None) -> Spectrum:
             break
         k = min(2 * k, most)
     if sparse:
-        pairs = _exact_pairs(pairs, products, operator)
+        pairs = _exact_pairs(pairs, products, scatter, place)
     values = np.maximum(pairs.values, 0.0)
     if share is not None:
         k = components_for(values, trace, share)
@@ -352,15 +353,15 @@ def products_of(rows, trace):
     return CentredProducts(X, left, center)
 
 
-def _exact_pairs(pairs, products, operator):
+def _exact_pairs(pairs, products, scatter, place):
     """Return the pairs with values and residuals of their vectors, by one more product.
 
-    Vectors of the scatter of columns, the operator if it is not `products`, become components.
+    Vectors of the scatter of columns, which have a `place` in it, become components.
     """
     V = pairs.vectors
-    if operator is not products:
+    if place is not None:
         deviations = np.sqrt(np.maximum(pairs.values, 0.0))
-        V = _components(operator.times(V), deviations, operator.A.shape)
+        V = _components(scatter.times(V)[place], deviations, products.A.shape)
     else:
         V = linalg.qr(V, mode="economic", check_finite=False)[0]
     images = products @ V

@@ -60,7 +60,7 @@ def verified(
     # The proof, in the smaller space.
     lost = 0.0
     if isinstance(products, CentredProducts):
-        S = (products.transposed() if n < d else products).dense()
+        S = (products.columns_by_length()[0] if n < d else products).dense()
         Q = products.times(U) if n < d else U
         lost = float((products.left @ products.left) * (products.right @ products.right))
     else:

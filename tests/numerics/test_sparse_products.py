@@ -22,12 +22,13 @@ def test_products_match_their_definition(shape, dtype, density):
     left, right = rng.normal(size=shape[0]), rng.normal(size=shape[1])
     Z = A.toarray().astype(float) - np.outer(left, right)
     products = CentredProducts(A, left, right)
+    columns, place = products.columns_by_length()
     size = 8 * EPS * max(shape) * (1 + np.abs(Z).max()) ** 2
     for k in (1, 3, 4, 5, 8, 9, 20):
         V, U = rng.normal(size=(shape[1], k)), rng.normal(size=(shape[0], k))
         assert_allclose(products.times(V), Z @ V, atol=size * 10)
         assert_allclose(products @ V, Z.T @ (Z @ V), atol=size * max(shape) * 10)
-        assert_allclose(products.transposed().times(U), Z.T @ U, atol=size * 10)
+        assert_allclose(columns.times(U)[place], Z.T @ U, atol=size * 10)
     assert_allclose(products.dense(), Z.T @ Z, atol=size * max(shape))
     with threadpool_limits(1):
         one = products @ V
@@ -68,3 +69,19 @@ def test_rows_by_length_have_the_same_products(shape):
     V = rng.integers(-3, 4, (shape[1], 5)) + 0.0
     assert_array_equal(ordered @ V, products @ V)
     assert_array_equal(products.A.toarray(), A.toarray())
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (700, 30), (30, 700)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_columns_by_length_are_the_columns(shape, dtype):
+    rng = np.random.default_rng(shape)
+    A = sp.csr_array(sp.random_array(shape, density=0.2, rng=rng, dtype=dtype))
+    left, right = rng.normal(size=shape[0]), rng.normal(size=shape[1])
+    columns, place = CentredProducts(A, left, right).columns_by_length()
+    lengths = np.diff(columns.A.indptr)
+    assert (lengths[1:] >= lengths[:-1]).all()
+    assert_array_equal(columns.A.toarray()[place], A.toarray().T)
+    assert columns.A.has_canonical_format
+    assert columns.A.dtype == dtype
+    assert_array_equal(columns.left[place], right)
+    assert_array_equal(columns.right, left)

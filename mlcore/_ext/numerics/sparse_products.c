@@ -16,8 +16,8 @@ typedef double group_any_8 __attribute__((vector_size(64), aligned(8), may_alias
 #define LOOPS "numerics/sparse_products.c"
 #include "shared/both_precisions.h"
 
-SIMD_TABLE(sparse_products, .f = {.rows_times = rows_times_f, .gram_times = gram_times_f},
-           .d = {.rows_times = rows_times_d, .gram_times = gram_times_d})
+SIMD_TABLE(sparse_products, .f = {rows_times_f, gram_times_f, column_sums_f},
+           .d = {rows_times_d, gram_times_d, column_sums_d})
 
 #elif defined(WIDTH) /* in which it includes itself, once for each number of vectors */
 #define SIZED(name) NAME(JOIN(name, WIDTH))
@@ -151,6 +151,19 @@ static void NAME(gram_times)(ptrdiff_t first, ptrdiff_t last, const int64_t *ind
   else if (width == 4)
     NAME(gram_of_4)(first, last, indptr, indices, values, left, shift, V, out, sums);
   else NAME(gram_of_8)(first, last, indptr, indices, values, left, shift, V, out, sums);
+}
+
+static void NAME(column_sums)(ptrdiff_t n, const int64_t *indptr, const int32_t *indices,
+                              const REAL *values, const double *weight, const double *center,
+                              double *out) {
+  for (ptrdiff_t i = 0; i < n; i++) {
+    const double w = weight[i];
+    for (int64_t at = indptr[i]; at < indptr[i + 1]; at++) {
+      const ptrdiff_t c = indices[at];
+      const double e = (double)values[at] - center[c];
+      *(group_any_4 *)(out + 4 * c) += (group_4){1, w, w * e, w * (e * e)};
+    }
+  }
 }
 
 #endif

@@ -14,7 +14,11 @@
   void (*gram_times)(ptrdiff_t first, ptrdiff_t last, const int64_t *indptr,                       \
                      const int32_t *indices, const real *values, const double *left,               \
                      const double *shift, const double *V, ptrdiff_t width, double *out,           \
-                     double *sums);
+                     double *sums);                                                                \
+  /* out[c] += 1, w, w e, w e², with e = a_ic - center[c] and w = weight[i], for all n rows */     \
+  void (*column_sums)(ptrdiff_t n, const int64_t *indptr, const int32_t *indices,                  \
+                      const real *values, const double *weight, const double *center,              \
+                      double *out);
 
 typedef struct {
   struct { SPARSE_PRODUCTS_LOOPS(float) } f;

@@ -437,10 +437,8 @@ def _of_gradients(system, squares, alphas, intercept):
 
     # Vectors of n numbers are gathered and scattered to, which stay in the cache.
     if dual:
-        columns, place = _columns_by_length(X)
-        center = np.empty(d)
-        center[place] = system.center
-        products = CentredProducts(columns, center, u)
+        products, place = CentredProducts(X, u, system.center).columns_by_length()
+        columns = products.A
     else:
         products = CentredProducts(X, u, system.center)
 
@@ -540,16 +538,6 @@ def _solution(system, c, a, alphas, intercept):
     return coef, residual, system.transposed_times(residual) - alphas * coef
 
 
-def _columns_by_length(X):
-    """Return the columns of X (n, d), CSR, those of as many entries side by side, in a copy, and
-    the places (d,) of columns in it: as `CentredProducts.by_length`, in one copy less.
-    """
-    n, d = X.shape
-    counts = np.minimum(np.bincount(X.indices, minlength=d), np.iinfo(np.uint16).max)
-    place = np.empty(d, X.indices.dtype)
-    place[np.argsort(counts.astype(np.uint16), kind="stable")] = np.arange(d)
-    indices = np.take(place, X.indices, out=scratch_array(X.indices.shape, X.indices.dtype))
-    return sp.csr_array(sp.csc_array((X.data, indices, X.indptr), shape=(d, n))), place
 
 
 class _HeavyColumns(NamedTuple):
