@@ -31,7 +31,7 @@ class CentredProducts:
         self._rows = (
             A.indptr.astype(np.int64, copy=False),
             A.indices.astype(np.int32, copy=False) if A.nnz else np.zeros(1, np.int32),
-            A.data if A.nnz else np.zeros(1),
+            A.data if A.nnz else np.zeros(1, A.dtype),
         )
         # Ranges of rows for each call, so that Ctrl-C is soon seen, of each group.
         calls = -(-2 * _WIDTHS[-1] * A.nnz // OPERATIONS_PER_CALL) or 1
@@ -77,8 +77,8 @@ class CentredProducts:
             product = _aligned((len(out), block.shape[1]))
             for first, last in pieces(len(out), self.A.nnz * block.shape[1] / max(1, len(out))):
                 _ext.rows_times(*self._rows, first, last, block, product, threads)
+            _less_outer(product, self.left, self.right @ block)
             out[:, columns] = product[:, : columns.stop - columns.start]
-        out -= np.outer(self.left, self.right @ V)
         return out
 
     def __matmul__(self, V: np.ndarray) -> np.ndarray:
@@ -93,7 +93,7 @@ class CentredProducts:
             for ends in self._calls:
                 _ext.gram_times(*self._rows, self.left, shift, *ends, block, parts, sums, threads)
             product = parts[0] if len(parts) == 1 else parts.sum(axis=0)
-            product = blas.dger(-1, sums.sum(axis=0), self.right, a=product.T, overwrite_a=1).T
+            _less_outer(product, self.right, sums.sum(axis=0))
             products.append(product[:, : columns.stop - columns.start])
         return products[1] if len(products) == 2 else np.hstack(products)
 
@@ -123,6 +123,11 @@ def _blocks(V):
         block[:, :count] = V[:, columns]
         block[:, count:] = 0.0
         yield columns, block
+
+
+def _less_outer(product, column, row):
+    """Subtract ``column row'`` from the product, in its memory."""
+    blas.dger(-1.0, row, column, a=product.T, overwrite_a=1)
 
 
 def _aligned(shape):
