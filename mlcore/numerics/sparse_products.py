@@ -33,6 +33,8 @@ class CentredProducts:
             A.indices.astype(np.int32, copy=False) if A.nnz else np.zeros(1, np.int32),
             A.data if A.nnz else np.zeros(1, A.dtype),
         )
+        # Sums of groups, kept for the next product: new memory takes a tenth of the time.
+        self._parts: np.ndarray | None = None
         # Ranges of rows for each call, so that Ctrl-C is soon seen, of each group.
         calls = -(-2 * _WIDTHS[-1] * A.nnz // OPERATIONS_PER_CALL) or 1
         groups = min(_GROUPS, max(1, A.nnz // (_OFTEN * self.n)))
@@ -86,13 +88,15 @@ class CentredProducts:
         products = [np.empty((self.n, 0))]
         threads = effective_threads(2 * self.A.nnz * V.shape[1])
         for columns, block in _blocks(V):
-            parts = _aligned((self._calls.shape[2], *block.shape))
+            parts = self._parts
+            if parts is None or parts.shape[1:] != block.shape:
+                parts = self._parts = _aligned((self._calls.shape[2], *block.shape))
             parts.fill(0.0)
             sums = np.zeros((len(parts), block.shape[1]))
             shift = self.right @ block
             for ends in self._calls:
                 _ext.gram_times(*self._rows, self.left, shift, *ends, block, parts, sums, threads)
-            product = parts[0] if len(parts) == 1 else parts.sum(axis=0)
+            product = parts.sum(axis=0)
             _less_outer(product, self.right, sums.sum(axis=0))
             products.append(product[:, : columns.stop - columns.start])
         return products[1] if len(products) == 2 else np.hstack(products)
