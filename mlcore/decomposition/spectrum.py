@@ -23,13 +23,14 @@ from mlcore.decomposition.dimension import (
 from mlcore.decomposition.evidence import is_complete
 from mlcore.decomposition.scatter_eigenpairs import Spectrum, scatter_eigenpairs
 from mlcore.estimator.progress import Progress
-from mlcore.numerics.eigen import block_size, leading_eigenpairs
+from mlcore.numerics.eigen import block_size, leading_eigenpairs, orthonormal
 from mlcore.numerics.sparse_products import CentredProducts, column_sums
 from mlcore.runtime.memory import require_memory
 
 FAR = 1e8  # squared distance of the mean from 0 over the variance, by which half the digits go
 _LARGE = 40  # blocks of eigenvectors in the smaller side, beyond which Lanczos is quicker
 _LARGE_SPARSE = 15  # the same for sparse rows: from there on Lanczos does not end in LAPACK
+_WIDTH = 8  # vectors whose residuals are computed at a time
 STEPS = 1000  # of block Lanczos, which ends long before
 _UNCERTAIN = 1e-14  # rounding of residuals that are computed anew
 _FIRST_GUESS = 16  # components by Lanczos, doubled until they explain the wanted share
@@ -363,14 +364,20 @@ def _exact_pairs(pairs, products, scatter, place):
         deviations = np.sqrt(np.maximum(pairs.values, 0.0))
         V = _components(scatter.times(V)[place], deviations, products.A.shape)
     else:
-        V = linalg.qr(V, mode="economic", check_finite=False)[0]
-    images = products @ V
-    values = np.einsum("ij,ij->j", V, images)
+        V = orthonormal(V)
+    values, residuals = np.empty(V.shape[1]), np.empty(V.shape[1])
+    for first in range(0, V.shape[1], _WIDTH):
+        few = slice(first, first + _WIDTH)
+        U = np.ascontiguousarray(V[:, few])
+        images = products @ U
+        values[few] = np.einsum("ij,ij->j", U, images)
+        images -= U * values[few]
+        residuals[few] = np.sqrt(np.einsum("ij,ij->j", images, images))
     order = np.argsort(-values, kind="stable")  # of equal ones but for rounding
-    values, V, images = values[order], V[:, order], images[:, order]
-    size = max(float(values[0]), 0.0) or 1.0
-    residuals = np.linalg.norm(images - V * values, axis=0) / size
-    return pairs._replace(values=values, vectors=V, residuals=residuals)
+    size = max(float(values[order[0]]), 0.0) or 1.0
+    return pairs._replace(
+        values=values[order], vectors=V[:, order], residuals=residuals[order] / size
+    )
 
 
 def _components(U, deviations, shape):
@@ -380,8 +387,7 @@ def _components(U, deviations, shape):
     """
     kept = deviations > max(shape) * np.finfo(np.float64).eps * deviations[0]
     U = np.where(kept, U, 0.0) / np.where(kept, deviations, 1.0)
-    U, R = linalg.qr(U, mode="economic", overwrite_a=True, check_finite=False)
-    return U * np.where(np.diagonal(R) < 0, -1.0, 1.0)
+    return orthonormal(U)
 
 
 def completed(spectrum: Spectrum, k: int) -> Spectrum:

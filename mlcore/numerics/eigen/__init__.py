@@ -9,6 +9,7 @@ from mlcore.numerics.eigen.lanczos import (
     by_lapack,
     largest_by_lapack,
     leading_eigenpairs,
+    orthonormal,
     times,
 )
 
@@ -21,5 +22,6 @@ __all__ = [
     "largest_by_lanczos",
     "largest_by_lapack",
     "leading_eigenpairs",
+    "orthonormal",
     "times",
 ]

@@ -9,7 +9,14 @@ from scipy import sparse as sp
 from threadpoolctl import threadpool_limits
 
 from mlcore.kernels.single_precision import centered_single
-from mlcore.numerics.eigen import Scaled, by_lapack, largest_by_lapack, leading_eigenpairs, times
+from mlcore.numerics.eigen import (
+    Scaled,
+    by_lapack,
+    largest_by_lapack,
+    leading_eigenpairs,
+    orthonormal,
+    times,
+)
 from mlcore.numerics.eigen.lanczos import _along, _less, orthonormal_block
 
 
@@ -226,3 +233,22 @@ def test_products_with_a_basis_do_not_depend_on_threads(width):
             found.add(C.tobytes() + _less(W.copy(), basis, C).tobytes())
     assert len(found) == 1
     assert_allclose(C, basis @ W, rtol=0, atol=1e-12 * 4000)
+
+
+@each("case", ["well", "ill", "deficient", "zero", "wide range"])
+def test_orthonormal_columns_are_those_of_qr(case):
+    W = rng().normal(size=(300, 9))
+    if case == "ill":
+        W[:, 4] = W[:, 3] + 1e-9 * W[:, 4]
+    elif case == "deficient":
+        W[:, 4] = W[:, 3]
+    elif case == "zero":
+        W[:, 8] = 0.0
+    elif case == "wide range":
+        W *= np.logspace(-120, 120, 9)
+    Q = orthonormal(W.copy())
+    assert np.abs(Q.T @ Q - np.eye(9)).max() < 1e-14
+    R, size = Q.T @ W, np.linalg.norm(W, axis=0)
+    assert np.all(np.abs(np.tril(R, -1)) <= 1e-13 * size)
+    assert np.all(np.abs(Q @ R - W) <= 1e-13 * size)
+    assert np.all(R.diagonal() >= -1e-13 * size)
