@@ -143,26 +143,19 @@ def dense(const floating[:, ::1] X, const int64_t[::1] codes, const double[::1] 
                         &out_scores[start, 0] if out_scores.shape[0] > 0 else NULL)
 
 
-cdef inline void scaled(Py_ssize_t count, const floating* x, const index* columns,
-                        const double* scale, double* out) noexcept nogil:
-    cdef Py_ssize_t t
-    for t in range(count):
-        out[t] = x[t] * scale[columns[t]]
-
-
 cdef inline double one_score(Py_ssize_t count, const floating* x, const index* columns,
-                             const double* scale, const double* theta) noexcept nogil:
+                             const double* theta) noexcept nogil:
     """The score of a row of two classes; four sums do not wait for each other."""
     cdef Py_ssize_t t = 0
     cdef double z = 0, z1 = 0, z2 = 0, z3 = 0
     while t + 4 <= count:
-        z += x[t] * scale[columns[t]] * theta[columns[t]]
-        z1 += x[t + 1] * scale[columns[t + 1]] * theta[columns[t + 1]]
-        z2 += x[t + 2] * scale[columns[t + 2]] * theta[columns[t + 2]]
-        z3 += x[t + 3] * scale[columns[t + 3]] * theta[columns[t + 3]]
+        z += x[t] * theta[columns[t]]
+        z1 += x[t + 1] * theta[columns[t + 1]]
+        z2 += x[t + 2] * theta[columns[t + 2]]
+        z3 += x[t + 3] * theta[columns[t + 3]]
         t += 4
     while t < count:
-        z += x[t] * scale[columns[t]] * theta[columns[t]]
+        z += x[t] * theta[columns[t]]
         t += 1
     return (z + z1) + (z2 + z3)
 
@@ -204,10 +197,9 @@ cdef void sparse_block(const floating* data, const index* columns, const index* 
         of = ends[start + i]
         count = ends[start + i + 1] - of
         if c == 1:
-            Z[i] += one_score(count, data + of, columns + of, scale, theta)
+            Z[i] += one_score(count, data + of, columns + of, theta)
         else:
-            scaled(count, data + of, columns + of, scale, values)
-            add_scores(count, <const double*> values, columns + of, c, theta, Z + i * c)
+            add_scores(count, data + of, columns + of, c, theta, Z + i * c)
     if out != NULL:
         for i in range(rows * c):
             out[i] = Z[i]
@@ -217,10 +209,9 @@ cdef void sparse_block(const floating* data, const index* columns, const index* 
         count = ends[start + i + 1] - of
         if c == 1:
             for t in range(of, of + count):
-                G[columns[t]] += data[t] * scale[columns[t]] * R[i]
+                G[columns[t]] += data[t] * R[i]
         else:
-            scaled(count, data + of, columns + of, scale, values)
-            add_row(count, <const double*> values, columns + of, c, R + i * c, G)
+            add_row(count, data + of, columns + of, c, R + i * c, G)
         for k in range(c):
             G[d * c + k] += intercept * R[i * c + k]
     if H == NULL:
@@ -269,7 +260,7 @@ def sparse(const floating[::1] data, const index[::1] columns, const index[::1] 
            Py_ssize_t last, Py_ssize_t stride, double[:, ::1] work, double[::1] loss,
            Py_ssize_t[::1] wrong, double[:, :, ::1] gradients, double[:, :, ::1] moment_sums,
            double[:, :, :, ::1] hessians, double[:, ::1] out_scores, int n_threads, /):
-    """The same for CSR; theta (d + 1, c) and gradients (g, d + 1, c), and no shift."""
+    """The same for CSR without shift; theta (d + 1, c), gradients (g, d + 1, c) of X unscaled."""
     cdef Py_ssize_t c = theta.shape[1], d = theta.shape[0] - 1, n = codes.shape[0]
     cdef Py_ssize_t groups = loss.shape[0], g, block, start
     cdef Py_ssize_t count = (last - first + stride - 1) // stride

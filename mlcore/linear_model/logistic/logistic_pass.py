@@ -86,23 +86,23 @@ class LogisticRows:
         self._zeros = np.zeros(self.width)
         if like is None:
             self.shift = np.zeros(self.d)
-            first = X[:ROWS]
             if intercept and not sp.issparse(X):
-                self.shift = _near(first, (self.d + 1) * (n_scores + 1) <= NEWTON)
-            self.set_scale(first)
+                self.shift = _near(X[:ROWS], (self.d + 1) * (n_scores + 1) <= NEWTON)
+            self._set_scale()
         else:
             self.shift, self.scale = like.shift, like.scale
         self.columns = Columns(self.shift, self.scale)
         self._skip = not sp.issparse(X) and has_zeros(X, self.shift)
 
-    def set_scale(self, X: Any) -> None:
-        """Scale columns by the largest deviations in these rows."""
+    def _set_scale(self):
+        """Scale columns by the largest deviations in the first rows."""
+        X = self.X
         if sp.issparse(X):
-            largest = np.zeros(self.d)
-            np.maximum.at(largest, X.indices, np.abs(X.data))
+            largest, end = np.zeros(self.d), X.indptr[min(ROWS, self.n)]
+            np.maximum.at(largest, X.indices[:end], np.abs(X.data[:end]))
             powers = np.frexp(largest)[1]
         else:
-            powers = powers_of_two(X, self.shift)
+            powers = powers_of_two(X[:ROWS], self.shift)
         self.scale = np.ldexp(1.0, -np.clip(powers, -1000, 1000))
 
     def weighted(self, weight: np.ndarray) -> "LogisticRows":
@@ -159,7 +159,8 @@ class LogisticRows:
         step = max(1, items_per_call(work) // size) * stride
         scratch = scratch_array((n_threads, _ext.work_size(width, c)), np.float64)
         if sparse:
-            parameters = np.ascontiguousarray(theta.T)
+            scale = np.append(self.scale, 1.0)
+            parameters = np.ascontiguousarray((theta * scale).T)
         else:
             parameters = np.zeros((c, width))
             parameters[:, : self.d + 1] = theta
@@ -185,7 +186,7 @@ class LogisticRows:
         if moments is not None:
             moments[...] = sums.sum(axis=0)[:, :D]
         gradient = gradients.sum(axis=0)
-        gradient = np.ascontiguousarray(gradient.T) if sparse else gradient[:, :D]
+        gradient = np.ascontiguousarray(gradient.T) * scale if sparse else gradient[:, :D]
         hessian = None
         if pairs:
             lower = hessians.sum(axis=0)[:, :D, :D]
