@@ -7,11 +7,12 @@ from scipy import sparse as sp
 from mlcore._ext.linear_model import hessian_products
 from mlcore.estimator.progress import Progress
 from mlcore.linear_model import LogisticRegression
-from mlcore.linear_model.logistic.logistic_pass import LogisticRows
+from mlcore.linear_model.logistic.logistic_pass import Columns, LogisticRows
 from mlcore.linear_model.logistic.objective import Objective, hessian_of
 from mlcore.linear_model.logistic.solution import Settings, route_of, solve
 from mlcore.linear_model.logistic.steps import conjugate_newton
 from mlcore.linear_model.logistic.steps.hessian_products import Products
+from mlcore.linear_model.logistic.steps.sample_system import SampleSystem
 
 
 def problem(n, d, k, dtype=np.float64, seed=3):
@@ -92,6 +93,80 @@ def test_steps_for_wide_dense_rows_in_their_span_agree_with_sparse_ones(k):
     gaps = dense.duality_gap + sparse.duality_gap
     rounding = len(y) * np.finfo(float).eps * sparse.value
     assert factor * (abs(dense.value - sparse.value) - rounding) <= gaps
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("often", [0, 12])
+def test_directions_of_sample_systems_are_newtons(often, intercept, dtype):
+    X, y, rng = problem(50, 400, 2, dtype)
+    X[7] = 0
+    weight = rng.uniform(0.5, 2, len(y))
+    rows = LogisticRows(sp.csr_array(X), y, weight, None, 1, intercept)
+    objective, heavy = Objective(rows, 0.01), np.arange(often)
+    part = LogisticRows(
+        rows.X[:, heavy], y, weight, None, 1, intercept,
+        Columns(np.zeros(often), rows.scale[heavy]),
+    )  # fmt: skip
+    point = objective.at(rng.normal(size=(1, 401)) * np.append(np.full(400, 0.3), intercept))
+    system, products = SampleSystem(objective, part), Products(objective, point)
+    # Newton's direction from the Hessian itself.
+    B = np.c_[X.astype(float) * rows.scale, np.full(50, float(intercept))]
+    H = (B.T * products.variances()[:, 0]) @ B + np.diag(objective.penalty)
+    kept = slice(None) if intercept else slice(-1)
+    newton = np.zeros(401)
+    newton[kept] = -np.linalg.solve(H[kept, kept], point.gradient[0, kept])
+    true = -float(point.gradient[0] @ newton)
+    found = system.direction(products, point.gradient, (1e-8, point.value, 0.0), 400)
+    error = found.step[0] - newton
+    assert error @ H @ error <= 1e-15 * true
+    assert found.squared == pytest.approx(true, rel=1e-10)
+    assert products.count == found.count + 3
+    # Early ends tell a bound, by as much too large as the quadratic model's gap.
+    for most in (0, 1, 2, 5, 12):
+        found = system.direction(products, point.gradient, (0.0, point.value, 0.0), most)
+        step = found.step[0]
+        assert found.count == most
+        assert found.squared >= true
+        assert -2 * (point.gradient[0] @ step + step @ H @ step / 2) <= (1 + 1e-12) * true
+    assert found.squared < 1.2 * true
+
+
+def test_saturated_probabilities_leave_the_decrement_unknown():
+    X, y, _ = problem(50, 400, 2)
+    rows = rows_of(sp.csr_array(X), y)
+    objective = Objective(rows, 0.01)
+    point = objective.at(np.append(np.zeros(400), 1e4)[None])
+    part = LogisticRows(
+        rows.X[:, :3], y, rows.weight, None, 1, True, Columns(np.zeros(3), rows.scale[:3])
+    )
+    ends = 0.1, point.value, 1e-9
+    products = Products(objective, point)
+    found = SampleSystem(objective, part).direction(products, point.gradient, ends, 400)
+    assert found.squared == np.inf
+    assert np.isfinite(found.step).all()
+
+
+@pytest.mark.parametrize("C", [1.0, 1e4])
+def test_wide_sparse_rows_go_on_with_a_number_for_each_row(monkeypatch, C):
+    X, y, rng = problem(60, 600, 2)
+    weight, offset = rng.uniform(0.5, 2, 60), rng.normal(size=(60, 1))
+    rows, systems = rows_of(sp.csr_array(X), y, weight, offset), []
+    of_samples = conjugate_newton.SampleSystem
+    monkeypatch.setattr(
+        conjugate_newton, "SampleSystem", lambda *a: systems.append(a) or of_samples(*a)
+    )
+    monkeypatch.setattr(conjugate_newton, "_TOO_MANY", 2)
+    by_samples, factor = solution_of(rows, "conjugate", C)
+    assert len(systems) == 1
+    monkeypatch.setattr(conjugate_newton, "_FEWER", 11)
+    by_columns, _ = solution_of(rows, "conjugate", C)
+    assert len(systems) == 1
+    assert by_samples.converged and by_columns.converged
+    gaps = by_samples.duality_gap + by_columns.duality_gap
+    rounding = len(y) * np.finfo(float).eps * by_columns.value
+    assert factor * (abs(by_samples.value - by_columns.value) - rounding) <= gaps
+    assert gaps <= 1e-6 * factor * by_columns.value
 
 
 def test_shape_penalty_and_solver_choose_the_route():

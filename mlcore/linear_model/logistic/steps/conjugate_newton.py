@@ -1,7 +1,8 @@
 """Newton's method by conjugate gradients, for sparse rows of more columns than a Hessian may have.
 
 Steps solve for Newton's direction in the metric of the diagonal of the Hessian, with its block of
-the columns that many rows have, and are no more exact than the rest of the way asks for. T.
+the columns that many rows have, and are no more exact than the rest of the way asks for. Where this
+takes many conjugate gradients, and rows are few, a fit goes on with the dual (`SampleSystem`). T.
 Steihaug, *The conjugate gradient method and trust regions in large scale optimization*, SIAM
 Journal on Numerical Analysis 20, 1983.
 """
@@ -17,6 +18,7 @@ from mlcore.linear_model.logistic.objective import Objective
 from mlcore.linear_model.logistic.steps.hessian_products import Products
 from mlcore.linear_model.logistic.steps.lbfgs import Metric, inverse_of
 from mlcore.linear_model.logistic.steps.newton import Step, search
+from mlcore.linear_model.logistic.steps.sample_system import SampleSystem
 
 _STEPS = 400  # of conjugate gradients
 _SHARES = 0.25, 0.1  # of the decrement that the first step leaves, and later ones
@@ -26,6 +28,8 @@ _OFTEN = 1 / 16, 1 / 2  # share of rows with a value, of columns in a block, and
 _BLOCK = 256  # columns of the block at most
 _ROWS = 4  # of the block, times the number of its columns
 _DEAR = 128  # multiplications for each value, from which the first block is one of few columns
+_TOO_MANY = 15  # after which a fit goes on with a number for each row
+_FEWER = 8  # columns for a row, from which it does
 _MANY = 8, 10  # conjugate gradients, after which a block is computed again, and one of few
 
 
@@ -41,11 +45,22 @@ def conjugate_newton_steps(
     point, least, share = objective.at(theta), 1.0, _SHARES[0]
     if not np.isfinite(point.value):
         return
-    metric = _Metric(objective)
+    metric, samples = _Metric(objective), None
     while True:
         products = Products(objective, point)
-        inverse, g = metric.at(products), products.determined(point.gradient)
         enough = 2 * excess * point.value
+        if samples is not None:
+            ends = share, point.value, _LEFT * enough
+            found = samples.direction(products, point.gradient, ends, _STEPS)
+            objective.n_passes += products.count
+            yield Step(point, float(np.sqrt(found.squared)), found.step)
+            slope = float((point.gradient * found.step).sum())
+            following = search(objective, point, found.step, slope)
+            if following is None:
+                return
+            point = following
+            continue
+        inverse, g = metric.at(products), products.determined(point.gradient)
         # Near the minimum the gradient in the metric shows it.
         plain = products.determined(inverse(g))
         squared = float((g * plain).sum()) / least
@@ -63,7 +78,10 @@ def conjugate_newton_steps(
         following = search(objective, point, found.step, slope)
         if following is None:
             return
-        if found.count >= _MANY[metric.has_few]:
+        rows = objective.rows
+        if found.count >= _TOO_MANY and rows.n_scores == 1 and _FEWER * rows.n <= rows.d:
+            samples = SampleSystem(objective, metric.rows)
+        elif found.count >= _MANY[metric.has_few]:
             metric.renew()
         point, least, share = following, found.least, _SHARES[1]
 
@@ -114,7 +132,7 @@ class _Metric:
     """
 
     def __init__(self, objective: Objective) -> None:
-        self._objective, self._columns = objective, np.zeros(0, np.intp)
+        self._objective, self._columns = objective, None
         self._counts = np.bincount(objective.rows.X.indices, minlength=objective.rows.d)
         rows = objective.rows
         count = min(_BLOCK, int((self._counts >= _OFTEN[0] * rows.n).sum()))
@@ -133,8 +151,8 @@ class _Metric:
         if len(often) > _BLOCK:
             squares = objective.mean[often] ** 2 + objective.deviation[often] ** 2
             often = np.sort(often[np.argpartition(squares, -_BLOCK)[-_BLOCK:]])
-        if not np.array_equal(often, self._columns):
-            self._rows = LogisticRows(
+        if self._columns is None or not np.array_equal(often, self._columns):
+            self.rows = LogisticRows(
                 rows.X[:, often], rows.codes, rows.weight, None, rows.n_scores, rows.intercept,
                 Columns(rows.shift[often], rows.scale[often]),
             )  # fmt: skip
@@ -162,11 +180,11 @@ class _Metric:
 
     def _block(self, variance):
         """Return the inverse of a block, from as many rows as it needs."""
-        rows = self._rows.weighted(np.ascontiguousarray(variance))
+        rows = self.rows.weighted(np.ascontiguousarray(variance))
         n_effective = rows.total**2 / max(float((variance**2).sum()), np.finfo(float).tiny)
         stride = 1
         while n_effective >= 2 * stride * _ROWS * (rows.d + 1) and stride < 64:
             stride *= 2
-        M = rows.gram(stride)[1] * (self._rows.total / self._rows.weight_of(stride))
+        M = rows.gram(stride)[1] * (self.rows.total / self.rows.weight_of(stride))
         self._objective.n_passes += self._share / stride
         return inverse_of(M, np.append(self._objective.penalty[self._columns], 0.0))
