@@ -123,9 +123,12 @@ def _blocks(V):
         columns = slice(start, min(k, start + _WIDTHS[-1]))
         count = columns.stop - start
         width = next(width for width in _WIDTHS if width >= count)
-        block = _aligned((len(V), width))
-        block[:, :count] = V[:, columns]
-        block[:, count:] = 0.0
+        if width == 1:
+            block = np.ascontiguousarray(V[:, columns], dtype=np.float64)
+        else:
+            block = _aligned((len(V), width))
+            block[:, :count] = V[:, columns]
+            block[:, count:] = 0.0
         yield columns, block
 
 
