@@ -1,9 +1,8 @@
-/* Sparse rows times a vector or a block of vectors; included once per precision, and for
-   each width of a block.
+/* Sparse rows times a vector or a block of vectors; included once per precision and width.
 
-   A row of the block is one vector of 4 or 8 doubles: 4 vectors take 1.4 times as long as one, 8
-   take 1.7 times (PCA of tf-idf, AVX-512), a seventh of the time of SciPy's products. */
-#ifndef PRECISION /* this file includes itself, once for each precision, */
+   A row of the block is one register, or as few as it can be: 4 vectors take 1.3 times as long as
+   one, 8 take 1.7 times (PCA of tf-idf, AVX-512), a third of the time of SciPy's products. */
+#ifndef PRECISION /* this file includes itself, once for each precision */
 #include "numerics/sparse_products.h"
 
 #include "shared/table.h"
@@ -19,7 +18,7 @@ typedef double group_any_8 __attribute__((vector_size(64), aligned(8), may_alias
 SIMD_TABLE(sparse_products, .f = {rows_times_f, gram_times_f, column_sums_f},
            .d = {rows_times_d, gram_times_d, column_sums_d})
 
-#elif defined(WIDTH) /* in which it includes itself, once for each number of vectors */
+#elif defined(WIDTH) /* and there once for each number of vectors */
 #define SIZED(name) NAME(JOIN(name, WIDTH))
 #if WIDTH * 8 <= VECTOR_BYTES
 #define GROUP JOIN(group, WIDTH)
