@@ -114,9 +114,7 @@ class UnitFactor(NamedTuple):
         if self.U.dtype == np.float64:
             return lapack.dpotrs(self.U, B / size, lower=0, overwrite_b=1)[0] / size
         B = B / size
-        largest = np.maximum(
-            np.abs(B).max(axis=0), _TINY
-        )  # in its units no number leaves the range
+        largest = np.maximum(np.abs(B).max(axis=0), _TINY)  # in its units none leaves the range
         return lapack.spotrs(self.U, B / largest, lower=0)[0] * (largest / size)
 
     def root(self) -> np.ndarray:

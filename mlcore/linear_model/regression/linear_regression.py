@@ -109,8 +109,8 @@ class LinearRegression(OnePass, Regressor, Model):
     -----
     O(n d²) time for n samples of d features, data + O(d²) memory; with no more samples than
     features O(n² d) time and O(n d + n²) memory, of which the model keeps n d numbers, or the
-    sparse rows. So it does for one target with alpha > 0, at least 700 features, and at most 4
-    times as many samples. Large products of one target may be in float32 where their condition is
+    sparse rows. So it does for one target with alpha > 0, at least 700 features, and at most twice
+    as many samples. Large products of one target may be in float32 where their condition is
     good: corrections by residuals in float64 then lead to the same digits. "cg" takes about 18
     steps times the root of the condition at most, each O(z) time for z values that are not 0, and
     O(z) memory. A model is a `RowSums`: its fit may be computed from blocks of rows, or by

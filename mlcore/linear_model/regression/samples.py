@@ -45,7 +45,7 @@ _POWERS = 8  # steps to the vector of its largest eigenvalue
 _WELL = 1e-6  # rcond of products of columns from which their factor is taken
 _SINGLE = 500  # rows or columns from which a factor in float32, and its corrections, are quicker
 _SINGLE_TALL = 700  # columns, of up to `_TALL` times as many rows, from which they are
-_TALL = 4
+_TALL = 2
 _SINGLE_RANGE = 1e25  # squares in float32 are up to this, and from its inverse on
 _NOISE = 2e-3  # least eigenvalue in units of the diagonal, of noise of the same shape
 _PART = 8  # one of so many rows or columns is in the first look at the condition
@@ -536,8 +536,6 @@ def _solution(system, c, a, alphas, intercept):
     if wide:
         return coef, residual, residual - alphas * a
     return coef, residual, system.transposed_times(residual) - alphas * coef
-
-
 
 
 class _HeavyColumns(NamedTuple):
