@@ -115,6 +115,7 @@ def test_raw_data_converge_at_defaults(load, ratio):
 def test_many_columns_change_some_at_a_time(k, ratio, monkeypatch):
     X, y = drawn(80, 50, k)
     whole = LogisticRegression(C=0.3, l1_ratio=ratio).fit(X, y)
+    monkeypatch.setattr(proximal_newton, "_WHOLE", 0)
     monkeypatch.setattr(proximal_newton, "_LARGEST", 12 * k)
     for form in np.asarray, sparse.csr_array:
         parts = LogisticRegression(C=0.3, l1_ratio=ratio).fit(form(X), y)
@@ -122,6 +123,21 @@ def test_many_columns_change_some_at_a_time(k, ratio, monkeypatch):
         assert_allclose(parts.objective_, whole.objective_, rtol=1e-8)
         assert_allclose(parts.objective_, value_of(parts, X, y), rtol=1e-12)
         assert parts.objective_ - whole.objective_ <= parts.duality_gap_ <= 1e-6 * whole.objective_
+
+
+@pytest.mark.parametrize("fraction", [0.5, 0.02])
+@pytest.mark.parametrize("k", [2, 3])
+def test_steps_change_the_columns_that_matter_then_all(k, fraction):
+    X, y = drawn(100, 400, k)
+    R = np.bincount(y) / len(y) - np.eye(k)[y]
+    model = LogisticRegression(C=1 / (fraction * np.abs(R.T @ X).max()), l1_ratio=1.0).fit(X, y)
+    assert model.converged_ and 0 < np.count_nonzero(model.coef_) < 100 * k
+    assert violation(model, X, y) <= 1e-4
+    assert model.duality_gap_ <= 1e-6 * model.objective_
+    # The other features were never in use: without them the minimum is the same.
+    used = np.flatnonzero(model.coef_.any(axis=0))
+    few = LogisticRegression(C=model.C, l1_ratio=1.0).fit(X[:, used], y)
+    assert abs(few.objective_ - model.objective_) <= model.duality_gap_ + few.duality_gap_
 
 
 @pytest.mark.parametrize("k", [2, 3])
@@ -281,9 +297,9 @@ def test_float32_agrees_to_its_digits():
     assert value_of(single, X.astype(float), y) - double.objective_ <= single.duality_gap_
 
 
-@pytest.mark.parametrize("largest", [3000, 40])
-def test_any_number_of_threads_gives_the_same_bytes(largest, monkeypatch):
-    monkeypatch.setattr(proximal_newton, "_LARGEST", largest)
+@pytest.mark.parametrize("whole", [3000, 40])
+def test_any_number_of_threads_gives_the_same_bytes(whole, monkeypatch):
+    monkeypatch.setattr(proximal_newton, "_WHOLE", whole)
     X, y = drawn(3000, 50, 2)
     found = []
     for threads in (1, 2, 5):

@@ -144,8 +144,9 @@ class LogisticRegression(RowSums, LogisticClassifier):
     finite C take Newton steps by conjugate gradients, whose products read the data once for all
     classes, in the metric of the Hessian's diagonal and of the block of the 256 columns, at most,
     that a sixteenth of the rows or more have; each ends once its rest is small beside what `tol`
-    allows. With ``l1_ratio > 0`` and more than 3000 parameters a step changes
-    those of the columns in use and of others that promise most, and reads all columns once.
+    allows. With ``l1_ratio > 0`` and more than 200 parameters a step changes
+    those of the columns in use and of others that promise most, and reads all columns once; where
+    these are half of the columns or more, and up to 3000 parameters, it changes all.
 
     The gap is that to residuals which sum to 0, and so are feasible in the dual: ``1/2 |grad_W
     P|²`` by the equality of Fenchel and Young, once the intercepts are solved for, and where

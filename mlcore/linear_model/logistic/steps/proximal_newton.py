@@ -28,12 +28,14 @@ from mlcore.linear_model.logistic.steps.newton import ROUNDING, Step, search
 from mlcore.numerics.scatter import row_blocks
 from mlcore.runtime.memory import require_memory
 
+_WHOLE = 200  # parameters that a step changes together from the start
 _LARGEST = 3000  # parameters that a step changes
 _ROUNDS = 50  # of coordinate descent and a Newton step
 _SWEEPS = 10  # of coordinate descent in a round
 _EXACT = 1e-3  # of the first fall: one that ends the rounds
 _RIDGE = 1e-10  # of a Hessian of unit diagonal, where samples are fewer than coefficients
-_INNER = 1e-3  # of the first squared decrement: one that ends the steps in the same columns
+_MOST = 0.5  # of the columns: a step that would change more changes all
+_INNER = 0.05  # of the first squared decrement: one that ends the steps in the same columns
 
 
 def proximal_newton_steps(objective: ElasticNetObjective, theta: np.ndarray) -> Iterator[Step]:
@@ -42,15 +44,18 @@ def proximal_newton_steps(objective: ElasticNetObjective, theta: np.ndarray) -> 
     They rise by rounding at most; the squared decrement is the promised fall, to first order.
     """
     rows = objective.rows
-    point = objective.at(theta, hessian=theta.size <= _LARGEST)
+    point = objective.at(theta, hessian=theta.size <= _WHOLE)
     if not np.isfinite(point.value):
         return
-    if theta.size <= _LARGEST:
+    if theta.size <= _WHOLE:
         yield from _newton_steps(objective, point)
         return
+    can_change_all = theta.size <= _LARGEST
     while True:
         promised = _promised_by_each(objective, point)
         chosen = _columns(point.theta, promised)
+        if can_change_all and len(chosen) > _MOST * rows.d:
+            break
         of_chosen = _subproblem(objective, point, chosen)
         left = np.delete(promised, chosen, axis=1).sum()
         start = np.ascontiguousarray(point.theta[:, [*chosen, -1]])
@@ -65,8 +70,10 @@ def proximal_newton_steps(objective: ElasticNetObjective, theta: np.ndarray) -> 
         theta[:, [*chosen, -1]] = step.point.theta
         trial = objective.at(theta)
         if not trial.value < point.value:
-            return
+            break
         point = trial
+    if can_change_all:
+        yield from _newton_steps(objective, objective.at(point.theta, hessian=True))
 
 
 def promised_fall(objective: ElasticNetObjective, point: Point) -> float:
@@ -197,7 +204,6 @@ def _columns(theta, promised):
 def _subproblem(objective, point, columns):
     """Return the objective of these columns; the others' scores are an offset."""
     rows = objective.rows
-    scores = objective.scores(point.theta).copy()
     require_memory(
         rows.n, len(columns), rows.X.dtype.itemsize, what="a copy of columns",
         instead="raise the penalty",
@@ -206,7 +212,12 @@ def _subproblem(objective, point, columns):
     X = sp.csr_array(X) if sp.issparse(X) else np.ascontiguousarray(X)
     like = Columns(rows.shift[columns], rows.scale[columns])
     theta = np.ascontiguousarray(point.theta[:, [*columns, -1]])
-    for part, block in row_blocks(X):
-        scores[part] -= ((block - like.shift) * like.scale) @ theta[:, :-1].T + theta[:, -1]
+    others = point.theta.copy()
+    others[:, [*columns, -1]] = 0
+    scores = rows.offset if len(rows.offset) else None
+    if others.any():
+        scores = objective.scores(point.theta).copy()
+        for part, block in row_blocks(X):
+            scores[part] -= ((block - like.shift) * like.scale) @ theta[:, :-1].T + theta[:, -1]
     smaller = LogisticRows(X, rows.codes, rows.weight, scores, rows.n_scores, rows.intercept, like)
     return objective.of_columns(smaller)
