@@ -139,6 +139,10 @@ def test_gaps_bound_what_is_left(seed, many):
 def test_given_penalties_are_descending():
     model = LassoCV(alphas=[0.1, 1.0, 0.5]).fit(X, Y)
     assert_array_equal(model.alphas_, [1.0, 0.5, 0.1])
+    both = ElasticNetCV(l1_ratio=[0.5, 1.0], alphas=[0.1, 1.0, 0.5]).fit(X, Y)
+    assert_array_equal(both.alphas_, model.alphas_)  # as in scikit-learn, once for all ratios
+    assert_array_equal(both.mse_path_[1], model.mse_path_)
+    assert both._repr_html_().count("<tr") == 7
     assert model.alpha_ == 0.1
     assert LassoCV(alphas=3, eps=0.5).fit(X, Y).alphas_[-1] == pytest.approx(
         0.5 * model.set_params(alphas=3).fit(X, Y).alphas_[0]

@@ -79,7 +79,7 @@ class ElasticNetCV(PenalisedRegression):
     alpha_, l1_ratio_ : float
         The pair with the least mean squared error; of several the first, larger penalties before.
     alphas_ : (m,) or (n_l1_ratios, m) float64
-        The penalties, descending.
+        The penalties, descending: (m,) for one `l1_ratio`, or if they were given.
     mse_path_ : (m, n_folds) or (n_l1_ratios, m, n_folds) float64
         Mean squared errors of the samples that a fold holds out.
     duality_gaps_ : (m, n_folds) or (n_l1_ratios, m, n_folds) float64
@@ -231,7 +231,7 @@ class ElasticNetCV(PenalisedRegression):
             **fitted,
             alpha_=alpha,
             l1_ratio_=ratio,
-            alphas_=np.stack(alphas) if several else alphas[0],
+            alphas_=np.stack(alphas) if several and isinstance(grid, int) else alphas[0],
             mse_path_=mse if several else mse[0],
             duality_gaps_=np.stack(gaps) if several else gaps[0],
         )
@@ -321,8 +321,8 @@ class ElasticNetCV(PenalisedRegression):
         best = None
         if hasattr(self, "mse_path_"):
             ratios = np.atleast_1d(self.l1_ratio)
-            alphas = np.atleast_2d(self.alphas_)
-            mse = self.mse_path_.reshape(*alphas.shape, -1)
+            mse = self.mse_path_.reshape(len(ratios), self.alphas_.shape[-1], -1)
+            alphas = np.broadcast_to(self.alphas_, mse.shape[:2])
             columns = {
                 "l1_ratio": np.repeat(ratios, alphas.shape[1]),
                 "alpha": alphas.ravel(),
