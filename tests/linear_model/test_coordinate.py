@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
 from sklearn import linear_model
 from sklearn.datasets import load_diabetes
+from threadpoolctl import threadpool_limits
 
 from mlcore.blocks import fit_blocks
 from mlcore.checks.errors import ConvergenceWarning
@@ -98,7 +99,9 @@ def test_the_least_penalty_without_coefficients(ratio, weight, value):
     assert path.n_nonzero[0] == 0 and path.n_iter[0] == 0
     at = ElasticNet(path.alphas[0], l1_ratio=ratio).fit(X, Y, weight)
     below = ElasticNet(0.999 * path.alphas[0], l1_ratio=ratio).fit(X, Y, weight)
+    above = ElasticNet(1e6 * path.alphas[0], l1_ratio=ratio).fit(X, Y, weight)
     assert at.n_iter_ == 0 and not at.coef_.any() and below.coef_.any()
+    assert above.n_iter_ == 0 and not above.coef_.any() and above.converged_
 
 
 @pytest.mark.parametrize("layout", [np.asarray, sp.csr_array])
@@ -193,6 +196,9 @@ def test_units_and_shifts(seed):
     order = np.random.default_rng(seed).permutation(6)
     permuted = Lasso(0.1, **EXACT).fit(A[:, order], y, weight)
     assert_allclose(permuted.coef_, model.coef_[order], atol=1e-9)
+    order = np.random.default_rng(seed).permutation(len(A))
+    permuted = Lasso(0.1, **EXACT).fit(A[order], y[order], weight[order])
+    assert_allclose(permuted.coef_, model.coef_, atol=1e-9)
 
 
 @pytest.mark.parametrize("unit", [1e-150, 1e150])
@@ -247,7 +253,9 @@ def test_a_path_has_the_fits_of_its_penalties_in_their_order(ratio, several):
 def test_along_a_path_losses_rise_and_coefficients_fall():
     path = Lasso(**EXACT).path(X, Y)
     assert (np.diff(path.objective) < 0).all()  # alphas descend
-    assert (np.diff(np.abs(path.coef).sum(axis=1)) > 0).all()
+    sums = np.abs(path.coef).sum(axis=1)
+    assert (np.diff(sums) > 0).all()
+    assert (np.diff(path.objective - path.alphas * sums) < 0).all()  # the squares
     slopes = np.diff(path.objective) / np.diff(path.alphas)
     assert (np.diff(slopes) > -1e-6).all()  # concave in alpha
 
@@ -285,6 +293,12 @@ def test_constant_features_have_no_coefficient(layout):
     model = Lasso(0.1, **EXACT).fit(layout(A), Y)
     assert_array_equal(model.coef_[-2:], 0)
     assert_allclose(model.coef_[:-2], Lasso(0.1, **EXACT).fit(X, Y).coef_, atol=1e-6)
+    # Without an intercept a constant is a feature.
+    A = np.c_[X, np.full(len(X), 2.0)]
+    free = Lasso(0.1, fit_intercept=False, **EXACT).fit(layout(A), Y)
+    slopes = A.T @ (Y - A @ free.coef_) / len(A)
+    assert_allclose(slopes[free.coef_ != 0], 0.1 * np.sign(free.coef_[free.coef_ != 0]), atol=1e-9)
+    assert free.coef_[-1] > 70
 
 
 def test_constant_targets_and_single_samples():
@@ -305,6 +319,32 @@ def test_a_fit_that_max_iter_ends_warns_with_its_gap():
     assert not model.converged_ and model.n_iter_ == 1
     with pytest.warns(UserWarning, match="max_iter=1"):
         Lasso(tol=1e-12, max_iter=1).path(A, y, alphas=[1e-4])
+
+
+@pytest.mark.parametrize("layout", [np.asarray, sp.csr_array])
+def test_one_sample_of_positive_weight_is_a_single_sample(layout):
+    weight = np.zeros(len(X))
+    weight[7] = 2.0
+    for A in (X, np.hstack([X, X**2] * 30)):
+        for model in (Lasso(0.1), ElasticNet(0.1), Lasso(0.1, multi_task=True)):
+            model.fit(layout(A), Y, weight)
+            assert not model.coef_.any() and np.ravel(model.intercept_)[0] == Y[7]
+            assert model.duality_gap_ < 1e-25 and model.n_iter_ == 0 and model.converged_
+        with pytest.raises(ValueError, match="at least one weight must be positive"):
+            Lasso().fit(layout(A), Y, 0 * weight)
+
+
+def test_any_number_of_threads_gives_the_same_bytes():
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(20_000, 30))
+    y = A[:, :5].sum(axis=1) + rng.normal(size=len(A))
+    found = []
+    for threads in (1, 2, 5):
+        with threadpool_limits(threads):
+            model = Lasso(0.1).fit(A, y)
+            found.append((model.coef_, model.intercept_, model.duality_gap_))
+    for other in found[1:]:
+        assert all(map(np.array_equal, other, found[0]))
 
 
 @each(

@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
 from sklearn.datasets import load_breast_cancer
 from sklearn.svm import LinearSVC as Liblinear
+from threadpoolctl import threadpool_limits
 
 from mlcore.checks.errors import ConvergenceWarning
 from mlcore.datasets import load_iris
@@ -436,3 +437,23 @@ def test_a_span_by_products_and_by_qr_and_by_eigenpairs(monkeypatch):
                     assert_allclose(model.coef_[0], expected, rtol=0, atol=1e-9)
             path = tight("hinge").path(form(X), y, Cs=[0.1, 1.0])
             assert (path.duality_gap <= 1e-9 * path.objective).all()
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_any_number_of_threads_and_any_form_of_rows(loss):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(9_000, 40)) * (rng.random((9_000, 40)) < 0.3)
+    y = np.digitize(X[:, 0] + rng.normal(size=len(X)), [-0.5, 0.5])
+    for form in (X, sp.csr_array(X)):
+        found = []
+        for threads in (1, 3):
+            with threadpool_limits(threads):
+                model = LinearSVC(0.1, loss=loss).fit(form, y)
+                found.append((model.coef_, model.intercept_, model.duality_gap_))
+        assert all(map(np.array_equal, *found))
+    dense = LinearSVC(0.1, loss=loss).fit(X, y)
+    single = LinearSVC(0.1, loss=loss, tol=1e-6).fit(X.astype(np.float32), y)
+    near = model.duality_gap_ + dense.duality_gap_
+    assert (np.abs(model.objective_ - dense.objective_) <= near).all()
+    near = dense.duality_gap_ + 1e-5 * dense.objective_
+    assert (np.abs(single.objective_ - dense.objective_) <= near).all()

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import sparse as sp
 from sklearn.datasets import load_diabetes
+from threadpoolctl import threadpool_limits
 
 from mlcore.linear_model import LinearRegression
 from mlcore.svm import SVR, LinearSVR
@@ -107,6 +108,9 @@ def test_laws_of_weights_and_transformations(loss, seed):
     assert_allclose(flipped.coef_, -model.coef_, rtol=0, atol=1e-5)
     moved = fit(X + 3, y + 50, s)
     assert_allclose(moved.coef_, model.coef_, rtol=0, atol=1e-5)
+    order = np.random.default_rng(seed).permutation(len(y))
+    permuted = fit(X[order][:, ::-1], y[order], s[order])
+    assert_allclose(permuted.coef_[::-1], model.coef_, rtol=0, atol=1e-5)
     beta = model.dual_coef_
     assert_allclose(beta @ X, model.coef_, rtol=0, atol=1e-6)
     assert abs(beta.sum()) < 1e-11
@@ -120,6 +124,12 @@ def test_constant_targets_and_one_sample(loss):
         assert not model.coef_.any() and model.intercept_[0] == y[0]
         assert model.objective_ == model.duality_gap_ == 0 and model.converged_
         assert model.verify(rows, y).duality_gap <= 1e-9 * abs(y[0]) ** 2
+    y, weight = X[:, 0] + 1, np.eye(60)[7]
+    for form in (X, sp.csr_array(X)):
+        model = LinearSVR(loss=loss).fit(form, y, weight)
+        assert not model.coef_.any() and model.intercept_[0] == y[7] and model.converged_
+        with pytest.raises(ValueError, match="at least one weight must be positive"):
+            LinearSVR(loss=loss).fit(form, y, 0 * weight)
 
 
 @each("loss", LOSSES)
@@ -155,3 +165,25 @@ def test_a_path_has_the_machines_of_its_costs():
             model = LinearSVR(C, epsilon=0.1, loss=loss, tol=1e-8).fit(X, y, s)
             off = abs(path.objective[k] - model.objective_)
             assert off <= path.duality_gap[k] + model.duality_gap_
+        order = np.argsort(path.Cs)
+        assert (np.diff(np.linalg.norm(path.coef[order], axis=1)) > -1e-6).all()
+        losses = (path.objective - 0.5 * (path.coef**2).sum(axis=1)) / path.Cs
+        assert (np.diff(losses[order]) < 1e-6).all()
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_any_number_of_threads_and_any_form_of_rows(loss):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(9_000, 40)) * (rng.random((9_000, 40)) < 0.3)
+    y = X[:, 0] + rng.normal(size=len(X))
+    for form in (X, sp.csr_array(X)):
+        found = []
+        for threads in (1, 3):
+            with threadpool_limits(threads):
+                model = LinearSVR(0.1, epsilon=0.1, loss=loss).fit(form, y)
+                found.append((model.coef_, model.intercept_, model.duality_gap_))
+        assert all(map(np.array_equal, *found))
+    dense = LinearSVR(0.1, epsilon=0.1, loss=loss).fit(X, y)
+    single = LinearSVR(0.1, epsilon=0.1, loss=loss, tol=1e-6).fit(X.astype(np.float32), y)
+    assert abs(model.objective_ - dense.objective_) <= model.duality_gap_ + dense.duality_gap_
+    assert abs(single.objective_ - dense.objective_) <= dense.duality_gap_ + 1e-5 * dense.objective_
