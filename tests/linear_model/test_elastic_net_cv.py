@@ -77,8 +77,7 @@ def test_errors_of_wide_samples_are_those_of_separate_fits(layout, standardize, 
     )
     expected = each_alone(model, A, y, list(KFold(3).split(A)), weight)
     assert_allclose(model.mse_path_, expected, rtol=1e-5)
-    totals = None if weight is None else [weight[t].sum() for _, t in KFold(3).split(A)]
-    mean = np.average(expected, axis=2, weights=totals)
+    mean = expected.mean(axis=2)
     i, j = np.unravel_index(mean.argmin(), mean.shape)
     assert model.l1_ratio_ == [0.5, 1.0][i] and model.alpha_ == model.alphas_[i, j]
     best = ElasticNet(model.alpha_, l1_ratio=model.l1_ratio_, standardize=standardize, **EXACT)
@@ -134,6 +133,20 @@ def test_gaps_bound_what_is_left(seed, many):
             assert loose.duality_gaps_[j, k] >= path.objective[j] - best.objective_ - 1e-12
     scale = np.var(y)
     assert (loose.duality_gaps_ <= 0.1 * scale * 3).all()
+
+
+def test_weights_of_1_are_no_weights():
+    """Also where folds are of 4, 3 and 3 samples: they count the same, as in scikit-learn."""
+    rng = np.random.RandomState(0)
+    A = rng.rand(10, 5)
+    y = A.sum(axis=1) + rng.rand(10)
+    model = LassoCV(cv=3, **EXACT).fit(A, y)
+    alpha, coef = model.alpha_, model.coef_
+    assert alpha == model.alphas_[model.mse_path_.mean(axis=1).argmin()]
+    for weight in (1.0, 3.0):
+        model.fit(A, y, np.full(10, weight))
+        assert_allclose(model.alpha_, alpha, rtol=1e-12)
+        assert_allclose(model.coef_, coef, rtol=1e-6)
 
 
 def test_given_penalties_are_descending():

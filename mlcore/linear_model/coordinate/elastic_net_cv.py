@@ -95,10 +95,10 @@ class ElasticNetCV(PenalisedRegression):
 
     Notes
     -----
-    The mean over folds is weighted by their weights if there are sample weights. With more samples
-    than features sums of products are taken once, for each fold: those of the training samples
-    are sums over the other folds. All targets of a penalty share them: O(n d²) time for any number
-    of folds, then that of a path of `ElasticNet` for each. Else each fold has its own columns.
+    All folds count the same, whatever their weights. With more samples than features sums of
+    products are taken once, for each fold: those of the training samples are sums over the other
+    folds. All targets of a penalty share them: O(n d²) time for any number of folds, then that of a
+    path of `ElasticNet` for each. Else each fold has its own columns.
 
     References
     ----------
@@ -214,8 +214,7 @@ class ElasticNetCV(PenalisedRegression):
                 gaps.append(np.stack([one[1] for one in of_folds], axis=1))
             # The best pair, fitted to all samples.
             mse = np.stack(errors)
-            weight = None if rows.weight is None else [part.test.total for part in parts]
-            mean = np.average(mse, axis=2, weights=weight)
+            mean = mse.mean(axis=2)
             k, best = np.unravel_index(mean.argmin(), mean.shape)
             alpha, ratio = float(alphas[k][best]), float(ratios[k])
             at = settings._replace(alpha=alpha, l1_ratio=ratio)
