@@ -15,6 +15,7 @@ from mlcore.checks.errors import ConvergenceWarning
 from mlcore.datasets import load_iris
 from mlcore.svm import SVC, SVR, CostPath, LinearSVC, LinearSVR, Optimality
 from mlcore.svm.linear import solution
+from mlcore.svm.linear.dual_descent import steps_left
 from mlcore.svm.linear.linear_machine import constant_columns
 from mlcore.svm.linear.loss_problem import DualPoint
 
@@ -406,9 +407,9 @@ def test_plain_losses_end_in_the_minimum_of_the_kernel_machine_by_any_steps(swee
 def test_the_steps_left_are_those_of_a_gap_that_falls_by_the_same_share():
     """From 6 to 0.6 in 20 steps, so that 0.006, a thousandth of P, takes 40 more."""
     point = DualPoint(np.zeros(1), 0.0, np.zeros(1), 6.0, 0.6)
-    assert_allclose(solution._left(50.0, point, 30.0, 6.0, 1e-3), 40, rtol=1e-12)
-    assert solution._left(50.0, point, 30.0, 0.5, 1e-3) == np.inf
-    assert solution._left(50.0, point, 30.0, 6.0, 0.1) == 0
+    assert_allclose(steps_left(50.0, point, 30.0, 6.0, 1e-3), 40, rtol=1e-12)
+    assert steps_left(50.0, point, 30.0, 0.5, 1e-3) == np.inf
+    assert steps_left(50.0, point, 30.0, 6.0, 0.1) == 0
 
 
 def dual_by_newton(X, y):

@@ -6,6 +6,7 @@ linear SVM*, International Conference on Machine Learning, 2008). That dual vari
 left to the multiplier b of an augmented Lagrangian, moved after every sweep.
 """
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -15,6 +16,7 @@ from mlcore.runtime.threads import pieces
 from mlcore.svm.linear.intercept import best_intercept
 from mlcore.svm.linear.linear_rows import LinearRows
 from mlcore.svm.linear.loss_problem import DualPoint, LossProblem, feasible
+from mlcore.svm.linear.subproblem import solve_subproblem, suits
 
 _SEED = 0x9E3779B97F4A7C15  # of the orders, the same in every fit
 # Of the sum of dual variables, in units of the mean |x|², for plain and squared losses. Of plain
@@ -23,6 +25,7 @@ _RHO = {False: 0.01, True: 0.03}
 _LATE = 20  # steps for each row, after which there is a look in any case
 _IDLE = 10  # looks without a smaller gap, after which rounding is all that is left
 _LOOKS = 0.1, 0.5  # least and largest share of the violation at the last look at the gap
+_FALL = 0.5  # of the gap by a subproblem, after which there is another
 _PART = 0.1  # of the gap that a bound may be, which takes the place of a product
 
 
@@ -50,7 +53,8 @@ def dual_descent_points(
     common = terms, problem.eps, rho
     active, held_by, look, steps, least_gap, idle = every.copy(), np.inf, 0.0, 0, np.inf, 0
     late = min(late, _LATE) * rows.n
-    due = late
+    due, failed = late, 0
+    since = None  # steps and gap at the look before
     while True:
         _ext.shuffle(active, state)
         worst = 0.0
@@ -65,8 +69,20 @@ def dual_descent_points(
         whole = len(active) == rows.n
         active, held_by = active[active >= 0], worst if worst > 0 else np.inf
         if worst <= look or steps >= due or (whole and worst == 0):
-            point = _point(rows, problem, beta, w, fit_intercept, tol)
+            point, e = _point(rows, problem, beta, w, fit_intercept, tol)
             yield steps / rows.n, point
+            left = steps_left(steps, point, *(since or (0.0, point.value)), tol)
+            since = steps, point.gap
+            while suits(rows, problem, beta, min(left, steps - failed)):
+                before, steps = point.gap, steps + rows.n
+                solve_subproblem(rows, problem, e, beta, w, fit_intercept, tol * point.value)
+                point, e = _point(rows, problem, beta, w, fit_intercept, tol)
+                yield steps / rows.n, point
+                since = steps, point.gap
+                bias[0] = point.b
+                if not point.gap <= _FALL * before:
+                    failed = steps
+                    break
             idle = 0 if point.gap < 0.9 * least_gap else idle + 1
             least_gap, due = min(least_gap, point.gap), steps + late
             if (whole and worst == 0) or idle >= _IDLE:
@@ -75,6 +91,16 @@ def dual_descent_points(
             active = every.copy()
         elif worst == 0 or not len(active):
             active, held_by = every.copy(), np.inf
+
+
+def steps_left(done: float, point: DualPoint, before: float, gap: float, tol: float) -> float:
+    """Return the steps for each row that are left if the gap falls as it fell since `before`."""
+    aim = tol * point.value
+    if point.gap <= aim:
+        return 0.0
+    if point.gap >= gap or aim <= 0:
+        return math.inf
+    return (done - before) * math.log(point.gap / aim) / math.log(gap / point.gap)
 
 
 def _look(left, squared):
@@ -103,4 +129,4 @@ def _point(rows, problem, beta, w, fit_intercept, tol):
     if rest > _PART * gap and gap <= tol * value < gap + rest:  # the bound is not good enough
         moved = rows.transposed_times(off)
         rest = 0.5 * float(moved @ moved)
-    return DualPoint(w.copy(), b, near.copy(), value, gap + rest)
+    return DualPoint(w.copy(), b, near.copy(), value, gap + rest), e

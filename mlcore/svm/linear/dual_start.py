@@ -9,14 +9,12 @@ import numpy as np
 
 from mlcore.svm.linear.augmented_lagrangian import augmented_lagrangian_points
 from mlcore.svm.linear.linear_rows import LinearRows
-from mlcore.svm.linear.loss_problem import LossProblem, feasible
+from mlcore.svm.linear.loss_problem import LossProblem, balanced
 from mlcore.svm.linear.solution import Limits, lagrangian_start
 from mlcore.svm.smo.problem import Problem
 
 _NEAR = 1e-2  # share of P that the gap may be where the violation is first measured
 _MOST = 1000  # Newton steps
-_ROUNDING = 1e-14  # times the sum of absolute values: that of a sum
-_SHIFTS = 20  # of free variables, each of which may take some of them to a bound
 
 
 def dual_start(
@@ -42,7 +40,7 @@ def dual_start(
     for count, (now, found) in enumerate(points):
         # The violation is measured where sigma grows: the steps before solved a problem.
         if point is not None and now != last and point.gap <= _NEAR * point.value:
-            beta = _balanced(point.beta, lower, upper)
+            beta = balanced(point.beta, lower, upper)
             g = rows.times(rows.transposed_times(beta)) + q
             violation = _violation(g, beta, lower, upper, problem.epsilon)
             if violation < least:
@@ -56,25 +54,6 @@ def dual_start(
             break
         point, last = found, now
     return best, count
-
-
-def _balanced(beta, lower, upper):
-    """Return beta with a sum of 0: what is too much is taken from the free variables alone."""
-    for _ in range(_SHIFTS):
-        total = float(beta.sum())
-        free = np.flatnonzero((beta > lower) & (beta < upper) & (beta != 0))
-        if total == 0 or not len(free):
-            break
-        values = beta[free]
-        low, high = np.where(values > 0, 0.0, lower[free]), np.where(values > 0, upper[free], 0.0)
-        moved = np.clip(values - total / len(free), low, high)
-        if np.array_equal(moved, values):
-            break
-        beta = beta.copy()
-        beta[free] = moved
-    # Scaling takes variables from their bounds: it is left to sums above rounding.
-    size = float(np.abs(beta).sum())
-    return beta if abs(float(beta.sum())) <= _ROUNDING * size else feasible(beta)[0]
 
 
 def _violation(g, beta, lower, upper, epsilon):

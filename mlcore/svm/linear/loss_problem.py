@@ -14,6 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+_ROUNDING = 1e-14  # times the sum of absolute values: that of a sum
+_SHIFTS = 20  # of free variables, each of which may take some of them to a bound
+
 
 class LossProblem(NamedTuple):
     """Losses of n rows: targets y, ±1 if they are `of_classes`, costs c, eps, and if `squared`."""
@@ -85,3 +88,22 @@ def feasible(beta: np.ndarray) -> tuple[np.ndarray, float]:
     heavier = beta > 0 if plus > minus else beta < 0
     t = min(plus, minus) / max(plus, minus)
     return np.where(heavier, t * beta, beta), t
+
+
+def balanced(beta: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    """Return beta with a sum of 0: what is too much is taken from the free variables alone."""
+    for _ in range(_SHIFTS):
+        total = float(beta.sum())
+        free = np.flatnonzero((beta > lower) & (beta < upper) & (beta != 0))
+        if total == 0 or not len(free):
+            break
+        values = beta[free]
+        low, high = np.where(values > 0, 0.0, lower[free]), np.where(values > 0, upper[free], 0.0)
+        moved = np.clip(values - total / len(free), low, high)
+        if np.array_equal(moved, values):
+            break
+        beta = beta.copy()
+        beta[free] = moved
+    # Scaling takes variables from their bounds: it is left to sums above rounding.
+    size = float(np.abs(beta).sum())
+    return beta if abs(float(beta.sum())) <= _ROUNDING * size else feasible(beta)[0]

@@ -25,7 +25,7 @@ from mlcore.svm.linear.band_newton import (
     newton_points,
     squared_band,
 )
-from mlcore.svm.linear.dual_descent import dual_descent_points
+from mlcore.svm.linear.dual_descent import dual_descent_points, steps_left
 from mlcore.svm.linear.interior_point import interior_points
 from mlcore.svm.linear.linear_rows import LinearRows
 from mlcore.svm.linear.loss_problem import DualPoint, LossProblem
@@ -162,7 +162,7 @@ def _by_descent(run, rows, problem, fit_intercept, first):
         if run.ends(int(np.ceil(done)), point):
             return True
         slow = done >= _LITTLE and point.gap > _FAR * point.value
-        left = _left(done, point, *(since or (0.0, point.value)), limits.tol)
+        left = steps_left(done, point, *(since or (0.0, point.value)), limits.tol)
         slow = slow or (left > others and not problem.squared)
         since = since or (done, point.gap)
         other = problem.squared or rows.d <= DIRECT
@@ -170,16 +170,6 @@ def _by_descent(run, rows, problem, fit_intercept, first):
             break
     run.before = int(np.ceil(done))
     return False
-
-
-def _left(done, point, before, gap, tol):
-    """Return the steps for each row that are left if the gap falls as it fell since `before`."""
-    aim = tol * point.value
-    if point.gap <= aim:
-        return 0.0
-    if point.gap >= gap:
-        return math.inf
-    return (done - before) * math.log(point.gap / aim) / math.log(gap / point.gap)
 
 
 class _Run:

@@ -26,6 +26,21 @@ def solve_small(
     cache.complete()
     if not cache.whole:
         return None
+    solution = solve_whole(problem, cache.rows, cache.kernel.diagonal, tol, exact, steps)
+    if not solution.converged:
+        return None
+    if progress is not None:
+        progress.step(solution.n_iter, 0.0 - solution.objective, solution.violation)
+    return solution
+
+
+def solve_whole(
+    problem: Problem, K: np.ndarray, diagonal: np.ndarray, tol: float, exact: bool, steps: int
+) -> Solution:
+    """Return the solution with finite bounds for a whole K, of `padded` columns; or the last point.
+
+    `exact` and `steps` are as in `solve_small`.
+    """
     # Lay out the variables: each group has slots of its own.
     m = len(problem.linear)
     group = np.zeros(m, dtype=np.int8) if problem.group is None else problem.group
@@ -37,24 +52,20 @@ def solve_small(
     beta = problem.start.astype(np.float64) if begins else np.zeros(m)
     total = np.zeros(0) if begins or problem.total is None else np.asarray(problem.total, float)
     # Solve it in one compiled call.
-    gradient, dtype = np.empty(m), cache.kernel.dtype
+    gradient, dtype = np.empty(m), K.dtype
     side, room = 1 if entire else slots, min(_FACE, slots)
     Q, face = scratch_array((side, side), dtype), scratch_array((room, room), dtype)
     vectors = scratch_array((SINGLE * slots,), dtype)
     violation, n_iter = _ext.solve_problem(
-        cache.rows, cache.kernel.diagonal.astype(dtype, copy=False), index, group, problem.linear,
+        K, diagonal.astype(dtype, copy=False), index, group, problem.linear,
         problem.lower, problem.upper, problem.epsilon, total, tol, exact, steps * max(200, m),
         beta, gradient, Q, face, vectors, np.empty(WIDE * slots),
         np.empty(INTEGERS * slots, dtype=np.int64), np.empty(MARKS * slots, dtype=np.int8),
     )  # fmt: skip
-    if not violation <= tol:
-        return None
     # Complete the objective, which has the absolute values.
     box = problem.lower, problem.upper, problem.epsilon
     objective = float(0.5 * (beta * (gradient + problem.linear)).sum())
     objective += problem.epsilon * float(np.abs(beta).sum())
-    if progress is not None:
-        progress.step(n_iter, 0.0 - objective, violation)
     return Solution(
         beta=beta,
         gradient=gradient,
@@ -62,5 +73,5 @@ def solve_small(
         violation=violation,
         multipliers=constraint_multipliers(gradient, beta, *box, group),
         n_iter=n_iter,
-        converged=True,
+        converged=bool(violation <= tol),
     )
