@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
 
 from mlcore.svm import SVC, SVR, LinearSVC, LinearSVR
+from mlcore.svm.linear import dual_descent
 from mlcore.svm.linear.dual_descent import dual_descent_points
 from mlcore.svm.linear.linear_rows import LinearRows
 from mlcore.svm.linear.loss_problem import DualPoint, LossProblem
@@ -51,6 +52,18 @@ def test_it_ends_where_the_kernel_machine_does(of_classes):
     lower, upper = problem.bounds(problem.cost)
     assert (found.beta >= lower).all() and (found.beta <= upper).all()
     assert abs(found.beta.sum()) < 1e-10
+
+
+@pytest.mark.parametrize(("held", "stall"), [(0.0, 3), (0.1, 0), (1.0, 1e9)])
+def test_rows_left_out_too_soon_return(held, stall, monkeypatch):
+    monkeypatch.setattr(dual_descent, "_HELD", {False: held})
+    monkeypatch.setattr(dual_descent, "_STALL", stall)
+    monkeypatch.setattr(dual_descent, "_BRIEF", 0.0)
+    monkeypatch.setattr(dual_descent, "suits", lambda *_: False)
+    X, problem = problem_of(True)
+    found = solved(LinearRows(X), problem)
+    other = SVC(kernel="linear", tol=1e-8).fit(X, problem.y, problem.cost)
+    assert_allclose(found.value, other.objective_, rtol=2 * LOW)
 
 
 @pytest.mark.parametrize("of_classes", [True, False])

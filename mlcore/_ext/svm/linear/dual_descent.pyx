@@ -3,8 +3,8 @@
 A step minimises ``|X'beta|²/2 + sum own_i beta_i²/2 + rho/2 (sum beta)² + b sum beta - y'beta +
 eps |beta|_1`` in one beta_i between its bounds, and keeps ``w = X'beta``, and b plus rho times the
 sum as `bias[0]`; own is 0 for a plain loss, 1/(2 c_i) for a squared one. Rows that are at a bound
-and whose slope holds them there by more than the largest violation of the sweep before are left out
-of the next ones (Hsieh and others, 2008).
+and whose slope holds them there by more than a share of the largest violation of the sweep before
+are left out of the next ones (Hsieh and others, 2008, with all of it).
 """
 from cython cimport floating
 from libc.math cimport INFINITY, fabs, fmax
