@@ -7,7 +7,7 @@ from scipy import sparse as sp
 
 from mlcore.svm import SVC, LinearSVC
 from mlcore.svm.linear import dual_descent
-from mlcore.svm.linear.dual_descent import solve_subproblem, suits
+from mlcore.svm.linear.dual_descent import solve_subproblem, suits, whole_point, working_set
 from mlcore.svm.linear.linear_rows import LinearRows
 from mlcore.svm.linear.loss_problem import LossProblem
 
@@ -49,7 +49,8 @@ def test_the_variables_that_moved_meet_the_conditions_of_optimality(
     while fit_intercept and abs(beta.sum()) > 0.05:  # it is nearly 0 after sweeps
         beta[np.argmax(beta * np.sign(beta.sum()))] = 0
     before, w = beta.copy(), beta @ X
-    solve_subproblem(rows, problem, problem.y - X @ w, beta, w, fit_intercept, 1e-10)
+    at = working_set(problem, problem.y - X @ w, beta)
+    solve_subproblem(rows, problem, at, beta, w, fit_intercept, 1e-10)
     moved = beta != before
     assert 20 < moved.sum() < 250
     assert (beta >= lower).all() and (beta <= upper).all()
@@ -90,6 +91,23 @@ def test_a_fit_ends_with_subproblems_where_the_kernel_machine_does(tol, monkeypa
         assert -1e-12 <= found.objective_ - other.objective_ <= 1.001 * tol * found.objective_
         again = LinearSVC(C=0.003, loss="hinge", tol=tol).fit(X, y, weight)
         assert_array_equal(found.coef_, again.coef_)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("of_classes", [True, False])
+def test_few_rows_are_solved_at_once_to_rounding(of_classes, fit_intercept):
+    X, problem = problem_of(of_classes, n=60, d=5)
+    found = whole_point(LinearRows(X), problem, fit_intercept)
+    lower, upper = problem.bounds(problem.cost)
+    assert (found.beta >= lower).all() and (found.beta <= upper).all()
+    assert_allclose(found.theta, found.beta @ X, rtol=0, atol=1e-14)
+    assert abs(found.beta.sum()) < 1e-14 if fit_intercept else found.b == 0
+    e = problem.y - X @ found.theta - found.b
+    excess = np.maximum(e * problem.y if of_classes else np.abs(e) - problem.eps, 0)
+    value = found.theta @ found.theta / 2 + problem.cost @ excess
+    assert_allclose(found.value, value, rtol=1e-14)
+    assert abs(value - dual_value(X, problem, found.beta)) <= 1e-13 * value
+    assert found.gap <= 1e-13 * value
 
 
 def test_what_costs_more_than_steps_or_is_squared_is_left_to_these():

@@ -155,12 +155,20 @@ def _point(rows, problem, beta, w, fit_intercept, tol):
     return DualPoint(w.copy(), b, near.copy(), value, gap + rest), e
 
 
+def whole_point(rows: LinearRows, problem: LossProblem, fit_intercept: bool) -> DualPoint:
+    """Return the point of few rows and a plain loss, from one subproblem of all of them."""
+    beta, w, every = np.zeros(rows.n), np.zeros(rows.d), np.arange(rows.n)
+    solve_subproblem(rows, problem, every, beta, w, fit_intercept, 0.0)
+    return _point(rows, problem, beta, w, fit_intercept, 0.0)[0]
+
+
 def _subproblems(rows, problem, point, e, beta, w, fit_intercept, tol, steps):
     """Yield points after subproblems, while these take less time than `steps`, and help."""
     before = math.inf
     while point.gap <= _FALL * before and suits(rows, problem, beta, steps):
         before = point.gap
-        solve_subproblem(rows, problem, e, beta, w, fit_intercept, tol * point.value)
+        at = working_set(problem, e, beta)
+        solve_subproblem(rows, problem, at, beta, w, fit_intercept, tol * point.value)
         point, e = _point(rows, problem, beta, w, fit_intercept, tol)
         yield point
 
@@ -178,19 +186,18 @@ def suits(rows: LinearRows, problem: LossProblem, beta: np.ndarray, steps: float
 def solve_subproblem(
     rows: LinearRows,
     problem: LossProblem,
-    e: np.ndarray,
+    at: np.ndarray,
     beta: np.ndarray,
     w: np.ndarray,
     fit_intercept: bool,
     allowed: float,
 ) -> None:
-    """Minimise over the free dual variables and others near moving; update beta and ``w = X'beta``.
+    """Minimise over the dual variables `at` some rows; update beta and ``w = X'beta``.
 
-    `e` are residuals, and `allowed` is the gap asked for. With an intercept the sum of all becomes
+    `allowed` is the gap asked for, 0 for that of rounding. With an intercept the sum of all becomes
     0; without one a variable of a row of zeros takes up the sum.
     """
     lower, upper = problem.bounds(problem.cost)
-    at = _working_set(problem, e, beta)
     start = beta[at]
     if fit_intercept:
         near = balanced(beta, lower, upper)
@@ -201,7 +208,8 @@ def solve_subproblem(
     m = len(at)
     size = m if fit_intercept else m + 1
     tol = _SHARE * allowed / max(float(problem.cost[at].sum()), 1e-300)
-    dtype = np.float32 if tol > _SINGLE * float(np.abs(problem.y).max()) else np.float64
+    least = _SINGLE * float(np.abs(problem.y).max())
+    dtype = np.float32 if tol > least else np.float64
     K = scratch_array((size, padded(size)), dtype)
     K[:] = 0
     Y = Z.astype(dtype, copy=False)
@@ -213,7 +221,9 @@ def solve_subproblem(
         linear, start = np.append(linear, -problem.eps), np.append(start, most)
         bounds = np.append(bounds[0], 0.0), np.append(bounds[1], 2 * most)
     dual = Problem(linear, *bounds, start=start, epsilon=problem.eps)
-    found = solve_whole(dual, K, K.diagonal().copy(), tol, False, _PAIRS).beta[:m]
+    exact = allowed == 0
+    tol = least if exact else tol
+    found = solve_whole(dual, K, K.diagonal().copy(), tol, exact, _PAIRS).beta[:m]
     w += (found - beta[at]) @ Z
     beta[at] = found
 
@@ -223,7 +233,7 @@ def _is_free(problem, beta):
     return (beta > lower) & (beta < upper) & (beta != 0)
 
 
-def _working_set(problem, e, beta):
+def working_set(problem: LossProblem, e: np.ndarray, beta: np.ndarray) -> np.ndarray:
     """Return the free rows and those that violate the conditions of optimality most, or nearly."""
     lower, upper = problem.bounds(problem.cost)
     up = np.where(beta >= 0, problem.eps, -problem.eps) - e  # derivatives of the dual
