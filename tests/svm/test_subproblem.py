@@ -117,3 +117,15 @@ def test_what_costs_more_than_steps_or_is_squared_is_left_to_these():
     assert not suits(rows, problem, beta, 10)
     assert not suits(rows, problem._replace(squared=True), beta, 1e9)
     assert not suits(rows, problem, np.zeros(len(beta)), 1e9)
+
+
+@pytest.mark.parametrize("C", [1e-3, 1.0, 1e4])
+def test_no_more_rows_than_features_end_in_one_call_at_any_cost(C):
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(300, 400))
+    y = np.where(X[:, 0] + rng.normal(size=300) > 0.3, 1, -1)
+    found = LinearSVC(C=C, loss="hinge").fit(X, y)
+    other = SVC(kernel="linear", C=C, tol=1e-8).fit(X, y)
+    assert found.n_iter_ == 1
+    assert_allclose(found.objective_, other.objective_, rtol=1e-4)
+    assert found.duality_gap_ >= found.objective_ - other.objective_
