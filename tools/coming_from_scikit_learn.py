@@ -62,6 +62,7 @@ DEFAULTS = {
     "SpectralClustering.assign_labels": "after k-means, samples move if that improves the cut",
     "AgglomerativeClustering.compute_distances": "they are computed in any case",
     "GaussianMixture.init_params": "clusters around centres that are far from each other",
+    "LinearRegression.tol": "share of the equations that conjugate gradients on sparse rows leave",
     "ElasticNet.tol": "bounds the duality gap over the objective of no coefficients",
     "Lasso.tol": "bounds the duality gap over the objective of no coefficients",
     "ElasticNetCV.tol": "bounds the duality gap over the objective of no coefficients",

@@ -18,6 +18,7 @@ from mlcore.linear_model.regression import samples
 EPS = np.finfo(float).eps
 FORMS = [np.asarray, sp.csr_array]
 WIDE_AND_TALL = [(70, 240), (240, 230)]  # for conjugate gradients with `few_are_direct`
+ROUNDING = 1e-16  # a `tol` that ends there
 
 
 @pytest.fixture
@@ -123,7 +124,7 @@ def test_the_gap_holds_the_excess_in_fifty_digits(form, alpha):
 def test_conjugate_gradients_end_at_the_solution_of_dense_rows(n, d, intercept, weighted):
     X, Y, s = sparse_problem(n, d)
     s = s if weighted else np.ones(n)
-    model = LinearRegression(alpha=0.3, fit_intercept=intercept)
+    model = LinearRegression(alpha=0.3, fit_intercept=intercept, tol=ROUNDING)
     model.fit(X, Y[:, 0], s if weighted else None)
     assert model.solver_ == "cg"
     w, b = by_normal_equations(X, Y[:, 0], s, 0.3, intercept)
@@ -149,14 +150,70 @@ def test_targets_of_conjugate_gradients_are_those_of_single_fits(n, d):
     X, Y, s = sparse_problem(n, d, 3, density=0.01)
     Y[:, 1] = 7.0
     alphas = [0.5, 3.0, 200.0]
-    both = LinearRegression(alpha=alphas).fit(X, Y, s)
+    both = LinearRegression(alpha=alphas, tol=ROUNDING).fit(X, Y, s)
     assert both.solver_ == "cg"
     for k, alpha in enumerate(alphas):
-        one = LinearRegression(alpha=alpha).fit(X, Y[:, k], s)
+        one = LinearRegression(alpha=alpha, tol=ROUNDING).fit(X, Y[:, k], s)
         assert_allclose(both.coef_[k], one.coef_, rtol=1e-9, atol=1e-12)
         assert_allclose(both.intercept_[k], one.intercept_, rtol=1e-12)
         assert_allclose(both.objective_[k], one.objective_, rtol=1e-12, atol=1e-20)
     assert not both.coef_[1].any()
+
+
+@pytest.mark.usefixtures("few_are_direct")
+@pytest.mark.parametrize(("n", "d", "units"), [(70, 240, 1.0), (240, 230, 1.0), (240, 230, 1e5)])
+def test_tol_bounds_what_conjugate_gradients_leave(n, d, units, monkeypatch):
+    X, Y, s = sparse_problem(n, d)
+    X, y = sp.csr_array(X * units ** np.linspace(-1, 1, d)), Y[:, 0]
+    products = []
+    times = samples.CentredProducts.__matmul__
+    monkeypatch.setattr(
+        samples.CentredProducts, "__matmul__", lambda Z, V: products.append(1) or times(Z, V)
+    )
+    alpha = 0.5
+    w, b = by_normal_equations(X, y, s, alpha, True)
+    m, mean = (np.average(A, axis=0, weights=s) for A in (X.toarray(), y))
+    F, c = np.sqrt(s)[:, None] * (X.toarray() - m), np.sqrt(s) * (y - mean)
+    size = np.sqrt((F**2).sum(axis=0) + alpha)
+    least = np.sum((c - F @ w) ** 2) + alpha * w @ w
+    counts = []
+    for tol in (1e-1, 1e-2, 1e-3, 1e-4):
+        products.clear()
+        model = LinearRegression(alpha=alpha, tol=tol).fit(X, y, s)
+        assert model.solver_ == "cg"
+        counts.append(len(products))
+        r = c - F @ model.coef_
+        gradient = F.T @ r - alpha * model.coef_
+        excess = np.sum(r**2) + alpha * model.coef_ @ model.coef_ - least
+        rounding = 1e-12 * least
+        assert_allclose(model.objective_, excess + least, rtol=1e-11)
+        assert excess <= model.duality_gap_ + rounding
+        assert_allclose(model.duality_gap_, min(gradient @ gradient / alpha, model.objective_),
+                        rtol=1e-6)  # fmt: skip
+        length = np.sqrt((F**2).sum(axis=0))
+        expected = np.abs(gradient[length > 0] / length[length > 0]).max() / np.linalg.norm(c)
+        assert_allclose(model.gradient_norm_, expected, rtol=1e-6)
+        if n <= d:
+            assert excess <= tol**2 * (c @ c) + rounding
+        else:
+            left = np.linalg.norm(gradient / size)
+            whole = np.linalg.norm(F.T @ c / size)
+            assert 1e-3 * tol * whole <= left <= tol * whole
+    assert counts == sorted(counts) and counts[0] < counts[1] < counts[3]
+    # Each digit takes about as many steps.
+    assert counts[3] - counts[2] <= 2 * (counts[2] - counts[0]) + 2
+
+
+def test_each_target_has_what_tol_leaves():
+    X, Y, _ = sparse_problem(320, 1100, 3, density=0.01)
+    Y *= [1.0, 1e8, 1e-8]
+    model = LinearRegression(alpha=[0.5, 3.0, 200.0], tol=1e-4).fit(X, Y)
+    assert model.solver_ == "cg"
+    for k, alpha in enumerate((0.5, 3.0, 200.0)):
+        w, b = by_normal_equations(X, Y[:, k], np.ones(320), alpha, True)
+        r = Y[:, k] - X @ w - b
+        least, total = r @ r + alpha * w @ w, np.sum((Y[:, k] - Y[:, k].mean()) ** 2)
+        assert -1e-12 * least <= model.objective_[k] - least <= 1e-8 * total
 
 
 # ---- routes
@@ -245,15 +302,16 @@ def test_leave_one_out_is_that_of_refits(form, intercept, alpha):
 
 @pytest.mark.usefixtures("few_are_direct")
 @pytest.mark.parametrize(("n", "d"), WIDE_AND_TALL)
-def test_leave_one_out_after_conjugate_gradients(n, d):
+@pytest.mark.parametrize("tol", [1e-4, 1e-10])
+def test_leave_one_out_after_conjugate_gradients(n, d, tol):
     X, Y, s = sparse_problem(n, d)
     y = Y[:, 0]
-    model = LinearRegression(alpha=0.5).fit(X, y, s)
+    model = LinearRegression(alpha=0.5, tol=tol).fit(X, y, s)
     assert model.solver_ == "cg"
     found = model.leave_one_out(X, y, s)
     for i in (0, n // 2):
         rest = np.arange(n) != i
-        other = LinearRegression(alpha=0.5).fit(X[rest], y[rest], s[rest])
+        other = LinearRegression(alpha=0.5, tol=ROUNDING).fit(X[rest], y[rest], s[rest])
         assert_allclose(found[i], y[i] - other.predict(X[[i]])[0], rtol=1e-9)
 
 
@@ -278,9 +336,9 @@ def test_path_is_that_of_fits(intercept):
 @pytest.mark.parametrize(("n", "d"), WIDE_AND_TALL)
 def test_path_after_conjugate_gradients(n, d):
     X, Y, s = sparse_problem(n, d)
-    found = LinearRegression(alpha=0.3).fit(X, Y[:, 0], s).path([0.3, 5.0])
+    found = LinearRegression(alpha=0.3, tol=1e-4).fit(X, Y[:, 0], s).path([0.3, 5.0])
     for coef, alpha in zip(found.coef, found.alphas, strict=True):
-        expected = LinearRegression(alpha=alpha).fit(X, Y[:, 0], s).coef_
+        expected = LinearRegression(alpha=alpha, tol=ROUNDING).fit(X, Y[:, 0], s).coef_
         assert_allclose(coef, expected, rtol=1e-8, atol=1e-10)
 
 
@@ -429,7 +487,7 @@ def test_heavy_columns_lead_to_the_same_solution_in_fewer_steps(intercept, weigh
     )
     F = np.sqrt(s)[:, None] * (X.toarray() - np.average(X.toarray(), axis=0, weights=s) * intercept)
     for alpha in (1e-3, 3.0):
-        model = LinearRegression(alpha=alpha, fit_intercept=intercept)
+        model = LinearRegression(alpha=alpha, fit_intercept=intercept, tol=ROUNDING)
         counts = []
         for share in (2.0, 1 / 8):  # above 1 no columns are heavy
             monkeypatch.setattr(samples, "_SHARE", share)
@@ -440,7 +498,7 @@ def test_heavy_columns_lead_to_the_same_solution_in_fewer_steps(intercept, weigh
         w, b = by_normal_equations(X, Y[:, 0], s, alpha, intercept)
         assert_allclose(model.coef_, w, rtol=0, atol=1e-12 * np.abs(w).max() / min(alpha, 1))
         assert model.gradient_norm_ < 1e-13
-        both = LinearRegression(alpha=alpha, fit_intercept=intercept).fit(X, Y, s)
+        both = LinearRegression(alpha=alpha, fit_intercept=intercept, tol=ROUNDING).fit(X, Y, s)
         assert_allclose(both.coef_[0], model.coef_, rtol=0, atol=1e-12 * np.abs(w).max() / alpha)
         # The estimate of the condition, of the matrix scaled to a diagonal of 1.
         K = F @ F.T
@@ -491,6 +549,7 @@ def single(monkeypatch):
     """Factors in float32 of 40 rows or columns; the list of their solutions, None for no such."""
     monkeypatch.setattr(samples, "_SINGLE", 40)
     monkeypatch.setattr(samples, "_SINGLE_TALL", 40)
+    monkeypatch.setattr(samples, "_TALL", 3)
     solve, found = samples._of_single_factor, []
 
     def recorded(*arguments):
@@ -658,7 +717,7 @@ def test_heavy_columns_in_float32_where_they_are_not_far_beyond_the_rest(
     monkeypatch.setattr(
         samples._HeavyColumns, "of", lambda *args: kinds.append(of(*args)) or kinds[-1]
     )
-    model = LinearRegression(alpha=3.0).fit(X, Y[:, 0] * unit)
+    model = LinearRegression(alpha=3.0, tol=ROUNDING).fit(X, Y[:, 0] * unit)
     assert model.solver_ == "cg"
     assert kinds[0].G.dtype == (np.float32 if heavier == 1.0 else np.float64)
     w, b = by_normal_equations(X, Y[:, 0], np.ones(350), 3.0, True)

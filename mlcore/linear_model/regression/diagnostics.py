@@ -71,14 +71,14 @@ def leave_one_out(model: Any, rows: Rows, weight: np.ndarray | None) -> np.ndarr
         data_units.power[:, None] - data_units.target_power,
     )
     offset = np.ldexp(solution.target_mean - data_units.target_origin, -data_units.target_power)
-    _require_optimum(model, rows, s, coef, offset)
+    gradient = _require_optimum(model, rows, s, coef, offset)
 
     penalties = by_penalty(np.ldexp(solution.alpha, -power))
     errors = None
     if isinstance(solution.system, Samples) and n <= len(coef):
         errors = _errors_in_span(rows._replace(weight=s), penalties, solution.intercept)
     if errors is None:
-        errors = _errors_by_leverages(solution, rows, s, coef, offset, penalties)
+        errors = _errors_by_leverages(solution, rows, s, coef, gradient, offset, penalties)
     if weight is not None:
         of_all = np.full((len(weight), coef.shape[1]), np.nan)
         of_all[weight > 0] = errors
@@ -100,14 +100,21 @@ def _errors_in_span(rows, penalties, intercept):
     return errors
 
 
-def _errors_by_leverages(solution, rows, s, coef, offset, penalties):
-    """Return the errors (n, k) from leverages, weights s (n,)."""
+def _errors_by_leverages(solution, rows, s, coef, gradient, offset, penalties):
+    """Return the errors (n, k) from leverages, weights s (n,).
+
+    Coefficients by conjugate gradients are corrected by their gradient: they have the digits of
+    `tol`.
+    """
     data_units, total = rows.data_units, s.sum()
     # For each penalty its targets, and roots in units of the data and in one unit.
     roots = []
     for alpha, targets in penalties:
         units = Units(data_units.power, alpha)
-        root = solution.system.of_targets(targets).solve(units).root()
+        own = solution.system.of_targets(targets).solve(units)
+        if isinstance(solution.system, Samples):
+            coef[:, targets] += own.correction(gradient[:, targets])
+        root = own.root()
         roots.append((targets, root, np.ldexp(root, -units.shift[:, None])))
 
     # An error is the residual over 1 - h, h the leverage.
@@ -132,7 +139,8 @@ def _errors_by_leverages(solution, rows, s, coef, offset, penalties):
 
 
 def _require_optimum(model, rows, s, coef, offset):
-    """Refuse rows of which the coefficients, in units of the data, are not the optimum.
+    """Return the gradient (d, k); refuse rows of which the coefficients, in units of the data, are
+    not the optimum.
 
     Their gradient may be ten times that of the fit, and what rounding does to it.
     """
@@ -165,6 +173,7 @@ def _require_optimum(model, rows, s, coef, offset):
             "leave_one_out needs the samples of the fit: its coefficients are not the best for "
             "these X, y and sample_weight."
         )
+    return gradient
 
 
 def path(model: Any, alphas: np.ndarray) -> LinearPath:

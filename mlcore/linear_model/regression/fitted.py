@@ -242,22 +242,27 @@ def solved(
     )  # fmt: skip
 
 
-def fit_in_span(rows: Rows, alphas: np.ndarray, fit_intercept: bool) -> Fit | None:
-    """Fit in the span of the samples where that pays; None where it does not or has few digits."""
+def fit_in_span(
+    rows: Rows, alphas: np.ndarray, fit_intercept: bool, tol: float = 0.0
+) -> Fit | None:
+    """Fit in the span of the samples where that pays; None where it does not or has few digits.
+
+    Conjugate gradients leave the share `tol` of the targets, or rounding.
+    """
     if not suits_samples(rows.X, alphas):
         return None
     samples = samples_of(rows, fit_intercept)
     if samples is None:
         return None
     with single_threaded_blas():
-        return solved_in_span(samples, alphas, fit_intercept, rows.X.dtype)
+        return solved_in_span(samples, alphas, fit_intercept, rows.X.dtype, tol)
 
 
 def solved_in_span(
-    rows: SampleRows, alphas: np.ndarray, intercept: bool, dtype: np.dtype
+    rows: SampleRows, alphas: np.ndarray, intercept: bool, dtype: np.dtype, tol: float = 0.0
 ) -> Fit | None:
     """Fit by the products of samples, or by conjugate gradients; None if these have few digits."""
-    found = solved_by_samples(rows.system, rows.squares, alphas, intercept)
+    found = solved_by_samples(rows.system, rows.squares, alphas, intercept, tol)
     if found is None:
         return None
     system, coef, r = rows.system, found.coef, found.residual

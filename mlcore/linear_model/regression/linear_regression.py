@@ -44,6 +44,7 @@ class Settings(NamedTuple):
 
     alpha: Any
     fit_intercept: bool
+    tol: float
 
 
 def _rank(model):
@@ -67,6 +68,12 @@ class LinearRegression(OnePass, Regressor, Model):
         Penalty, at least 0: least squares at 0, else ridge regression; or one for each target.
     fit_intercept : bool, default=True
         False is b = 0.
+    tol : float, default=1e-10
+        Share of the right-hand side of its equations, in length, at which "cg" ends, above 0. With
+        no more samples than features the right-hand side is the targets less their mean, times the
+        roots of the weights, and the objective exceeds its minimum by at most ``tol²`` times their
+        squares. With more samples it is the gradient at coefficients of 0, in features of unit
+        length. At 1e-16 it ends at rounding, as all other solvers do whatever `tol`.
 
     Attributes
     ----------
@@ -111,8 +118,8 @@ class LinearRegression(OnePass, Regressor, Model):
     features O(n² d) time and O(n d + n²) memory, of which the model keeps n d numbers, or the
     sparse rows. So it does for one target with alpha > 0, at least 700 features, and at most twice
     as many samples. Large products of one target may be in float32 where their condition is
-    good: corrections by residuals in float64 then lead to the same digits. "cg" takes about 18
-    steps times the root of the condition at most, each O(z) time for z values that are not 0, and
+    good: corrections by residuals in float64 then lead to the same digits. "cg" takes about 12
+    steps times the root of the condition at most, 18 to rounding, each O(z) time for z values that are not 0, and
     O(z) memory. A model is a `RowSums`: its fit may be computed from blocks of rows, or by
     `partial_fit`. A weight of 2 is a copy of a sample.
 
@@ -167,7 +174,6 @@ class LinearRegression(OnePass, Regressor, Model):
     _instead = {
         "normalize": "drop it: coefficients do not depend on the units of X, but with alpha > 0",
         "copy_X": "drop it: X is never changed",
-        "tol": "drop it: the solution is exact to rounding, also of sparse data",
         "positive": "drop it: coefficients of any sign; scipy.optimize.nnls has those at least 0",
         "solver": "drop it: the normal equations are solved, or the rows; mlcore.online.WidrowHoff "
         "is what 'lms' was",
@@ -179,9 +185,10 @@ class LinearRegression(OnePass, Regressor, Model):
             return WidrowHoff(**_of_widrow_hoff(params))
         return super().__new__(cls, *args, **params)
 
-    def __init__(self, *, alpha: Any = 0.0, fit_intercept: bool = True) -> None:
+    def __init__(self, *, alpha: Any = 0.0, fit_intercept: bool = True, tol: float = 1e-10) -> None:
         self.alpha = alpha
         self.fit_intercept = fit_intercept
+        self.tol = tol
 
     __new__.__signature__ = inspect.signature(__init__)
 
@@ -214,7 +221,7 @@ class LinearRegression(OnePass, Regressor, Model):
         wide = checked.shape[0] <= checked.shape[1]
         data_units = DataUnits.of(checked, Y, settings.fit_intercept, several, zeros=not wide)
         rows, sums = Rows.of(checked, Y, weight, data_units), None
-        fit = fit_in_span(rows, alphas, settings.fit_intercept)
+        fit = fit_in_span(rows, alphas, settings.fit_intercept, settings.tol)
         if fit is None and not wide:
             rows, sums = rows.sums_in_range(owner, settings.fit_intercept, alphas.max())
         elif fit is None:
@@ -233,7 +240,11 @@ class LinearRegression(OnePass, Regressor, Model):
         owner = type(self).__name__
         if np.ndim(self.alpha) == 0:
             as_real(self.alpha, "alpha", owner=owner, at_least=0)
-        return Settings(self.alpha, as_bool(self.fit_intercept, "fit_intercept", owner=owner))
+        return Settings(
+            self.alpha,
+            as_bool(self.fit_intercept, "fit_intercept", owner=owner),
+            as_real(self.tol, "tol", owner=owner, above=0),
+        )
 
     def _checked_rows(self, X, y, sample_weight, reset, check_finite=False):
         """Return samples, targets (n, k) and weights of positive weight; True if y has columns."""

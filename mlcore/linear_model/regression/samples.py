@@ -19,7 +19,7 @@ from mlcore.linear_model.regression.least_squares import (
     Units,
 )
 from mlcore.linear_model.regression.rows import Rows
-from mlcore.linear_model.regression.steps import TRUE, corrected
+from mlcore.linear_model.regression.steps import TRUE, Enough, corrected
 from mlcore.numerics.eigen.lapack import eigenpairs, stoppable
 from mlcore.numerics.scatter import in_range
 from mlcore.numerics.sparse_products import CentredProducts
@@ -347,15 +347,15 @@ def _dense(rows, u, c, offset, intercept):
 
 
 def solved_by_samples(
-    system: Samples, squares: np.ndarray, alphas: np.ndarray, intercept: bool
+    system: Samples, squares: np.ndarray, alphas: np.ndarray, intercept: bool, tol: float
 ) -> SampleSolution | None:
     """Solve for the penalties (k,) of the targets; None where QR of the rows has more digits.
 
-    `squares` (d,) are those of columns.
+    `squares` (d,) are those of columns. Conjugate gradients leave the share `tol` of the targets.
     """
     with single_threaded_blas():
         if _by_gradients(system.X, alphas.min()):
-            return _of_gradients(system, squares, alphas, intercept)
+            return _of_gradients(system, squares, alphas, intercept, tol)
         if _by_single_factor(system.X, alphas):
             found = _of_single_factor(system, squares, alphas, intercept)
             if found is not None:
@@ -429,8 +429,12 @@ def _numerical_rank(K):
     return int(stoppable(lambda: lapack.dpstrf(A, tol=tol, lower=0), len(A) ** 3 / 3)[2])
 
 
-def _of_gradients(system, squares, alphas, intercept):
-    """Solve by conjugate gradients on the smaller side; None if they take longer than a factor."""
+def _of_gradients(system, squares, alphas, intercept, tol):
+    """Solve by conjugate gradients on the smaller side; None if they take longer than a factor.
+
+    The square of what is left of the targets by rows bounds the excess of the objective. Gradients
+    of columns count in units where each column, and its penalty, has length 1.
+    """
     X, u, (n, d) = system.X, system.u, system.X.shape
     one, dual = len(alphas) == 1, n <= d
     c = system.c[:, 0] if one else system.c
@@ -468,7 +472,8 @@ def _of_gradients(system, squares, alphas, intercept):
     most = min(_MOST, m + int((m**3 / 3 / _BLAS + X.nnz * m) / (2 * X.nnz + 10 * m)))
     found = corrected(
         lambda a: _solution(system, c, a, alphas, intercept),
-        times, right, precondition, most, int(alphas.argmin()), largest,
+        times, right, precondition, most,
+        Enough.of(tol, right, None if dual else inverse), int(alphas.argmin()), largest,
     )  # fmt: skip
     if found is None:
         return None

@@ -1,4 +1,6 @@
-"""Conjugate gradients for a regression, to the digits of float64, and the condition they show."""
+"""Conjugate gradients for a regression, to a share of the targets or the digits of float64, and the
+condition they show.
+"""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -27,11 +29,35 @@ class Found(NamedTuple):
     largest: float
     right: np.ndarray
 
-    def rounding(self, left: np.ndarray, x: np.ndarray) -> float:
-        """Return the largest residual over the rounding of its terms."""
+    def rounding(self, left: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """Return the residual of each right side over the rounding of its terms."""
         scale = self.largest * np.linalg.norm(x, axis=0) + self.right
-        ratio = np.linalg.norm(left, axis=0) / np.where(scale > 0, EPS * scale, 1.0)
-        return float(np.max(ratio))
+        return np.linalg.norm(left, axis=0) / np.where(scale > 0, EPS * scale, 1.0)
+
+
+class Enough(NamedTuple):
+    """Lengths (k,) of residuals that are small enough, in weights of the equations.
+
+    `weights` are None for ones, or (m,) or (m, k).
+    """
+
+    length: Any
+    weights: np.ndarray | None
+
+    @classmethod
+    def of(cls, tol: float, right: np.ndarray, weights: np.ndarray | None) -> "Enough":
+        """Return the share `tol` of the length of `right` (m,) or (m, k)."""
+        return cls(tol * cls(0.0, weights).length_of(right), weights)
+
+    def length_of(self, residual: np.ndarray) -> Any:
+        """Return the lengths (k,) of residuals."""
+        inner = np.dot if residual.ndim == 1 else _inner
+        weighted = residual if self.weights is None else self.weights * residual
+        return np.sqrt(inner(weighted, residual))
+
+    def holds(self, residual: np.ndarray) -> Any:
+        """Return True for residuals (k,) that are as small."""
+        return self.length_of(residual) <= self.length
 
 
 def corrected(
@@ -40,6 +66,7 @@ def corrected(
     right: np.ndarray,
     precondition: Product,
     most: int,
+    enough: Enough,
     least: int = 0,
     largest: float = 0.0,
 ) -> tuple[np.ndarray, np.ndarray, Found] | None:
@@ -47,24 +74,25 @@ def corrected(
     has lost digits, with the first steps; None if these are too many, or end at no solution.
 
     `solution` returns coefficients, residual, and what is left of `right` (m,) or (m, k), of which
-    column `least` has the least penalty; `most` steps are taken at most. `largest` bounds the
-    largest eigenvalue from below.
+    column `least` has the least penalty; `most` steps are taken at most, until the residual is
+    small enough, or that of rounding. `largest` bounds the largest eigenvalue from below.
     """
     a, left = np.zeros_like(right), right
     first: Any = None
     for _ in range(_RESTARTS):
-        found = _steps(times, left, precondition, most, right, least, largest)
+        found = _steps(times, left, precondition, most, right, enough, least, largest)
         if found is None:
             return None
         first = first or found
         a += found.x
         coef, residual, left = solution(a)
-        if found.rounding(left, a) <= 2 * _ROUNDING:
+        rounding, small = found.rounding(left, a), enough.holds(left)
+        if np.all(small | (rounding <= 2 * _ROUNDING)):
             return coef, residual, first
-    return (coef, residual, first) if found.rounding(left, a) <= TRUE else None
+    return (coef, residual, first) if np.all(small | (rounding <= TRUE)) else None
 
 
-def _steps(times, right, precondition, most, whole, least, largest):
+def _steps(times, right, precondition, most, whole, enough, least, largest):
     """Return the solution after the steps that its own residual asks for; None after too many.
 
     Lengths of steps and ratios of residuals are the tridiagonal matrix of Lanczos, whose largest
@@ -85,7 +113,7 @@ def _steps(times, right, precondition, most, whole, least, largest):
             largest = max(largest, float(np.max(norms)))
         sizes.append(now.size if one else now.size[least])
         scale = _ROUNDING * EPS * (largest * np.sqrt(inner(now.x, now.x)) + size)
-        solved = np.sqrt(inner(now.residual, now.residual)) <= scale
+        solved = (np.sqrt(inner(now.residual, now.residual)) <= scale) | enough.holds(now.residual)
         if unsolved is not None:
             unsolved &= ~solved
         if np.all(solved):
