@@ -35,13 +35,14 @@ class CentredProducts:
         )
         # Sums of groups, kept for the next product: new memory takes a tenth of the time.
         self._parts: np.ndarray | None = None
+        self._of_one: np.ndarray | None = None
         # Ranges of rows for each call, so that Ctrl-C is soon seen, of each group.
         calls = -(-2 * _WIDTHS[-1] * A.nnz // OPERATIONS_PER_CALL) or 1
         groups = min(_GROUPS, max(1, A.nnz // (_OFTEN * self.n)))
         bounds = np.searchsorted(A.indptr, np.linspace(0, A.nnz, groups * calls + 1))
         bounds[[0, -1]] = 0, A.shape[0]
         first, last = (part.reshape(groups, calls).T for part in (bounds[:-1], bounds[1:]))
-        self._calls = np.stack([first, last], axis=1).astype(np.int64)
+        self._calls = np.ascontiguousarray(np.stack([first, last], axis=1), dtype=np.int64)
 
     def columns_by_length(self) -> tuple["CentredProducts", np.ndarray]:
         """Return Z' with columns of as many entries side by side, and their places (N,) in it.
@@ -84,7 +85,11 @@ class CentredProducts:
         return out
 
     def __matmul__(self, V: np.ndarray) -> np.ndarray:
-        """Return Z'Z V (N, k) float64; the same bytes for any number of threads."""
+        """Return Z'Z V (N, k) float64, or (N,) for one vector; the same bytes for any number of
+        threads.
+        """
+        if V.ndim == 1:
+            return self._times_vector(V)
         products = [np.empty((self.n, 0))]
         threads = effective_threads(2 * self.A.nnz * V.shape[1])
         for columns, block in _blocks(V):
@@ -100,6 +105,20 @@ class CentredProducts:
             _less_outer(product, self.right, sums.sum(axis=0))
             products.append(product[:, : columns.stop - columns.start])
         return products[1] if len(products) == 2 else np.hstack(products)
+
+    def _times_vector(self, v):
+        """Return Z'Z v (N,)."""
+        if len(self._calls) > 1:
+            return (self @ v.reshape(-1, 1))[:, 0]
+        (first, last), out = self._calls[0], np.empty(self.n)
+        if self._of_one is None:
+            self._of_one = np.empty((len(first), self.n + 1))
+        threads = effective_threads(2 * self.A.nnz)
+        shift = float(self.right @ v)
+        _ext.gram_of_vector(
+            *self._rows, self.left, self.right, shift, first, last, v, self._of_one, out, threads
+        )
+        return out
 
     def dense(self) -> np.ndarray:
         """Return Z'Z (N, N)."""

@@ -7,8 +7,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
 from threadpoolctl import threadpool_limits
 
+from mlcore.numerics import sparse_products
 from mlcore.numerics.scatter import column_moments
-from mlcore.numerics.sparse_products import CentredProducts
+from mlcore.numerics.sparse_products import OPERATIONS_PER_CALL, CentredProducts
 
 EPS = np.finfo(float).eps
 
@@ -24,6 +25,9 @@ def test_products_match_their_definition(shape, dtype, density):
     products = CentredProducts(A, left, right)
     columns, place = products.columns_by_length()
     size = 8 * EPS * max(shape) * (1 + np.abs(Z).max()) ** 2
+    v = rng.normal(size=shape[1])
+    for _ in range(2):  # scratch of the first product is used again
+        assert_allclose(products @ v, Z.T @ (Z @ v), atol=size * max(shape) * 10)
     for k in (1, 3, 4, 5, 8, 9, 20):
         V, U = rng.normal(size=(shape[1], k)), rng.normal(size=(shape[0], k))
         assert_allclose(products.times(V), Z @ V, atol=size * 10)
@@ -31,8 +35,22 @@ def test_products_match_their_definition(shape, dtype, density):
         assert_allclose(columns.times(U)[place], Z.T @ U, atol=size * 10)
     assert_allclose(products.dense(), Z.T @ Z, atol=size * max(shape))
     with threadpool_limits(1):
-        one = products @ V
+        one, of_vector = products @ V, products @ v
     assert_array_equal(one, products @ V)
+    assert_array_equal(of_vector, products @ v)
+
+
+def test_products_with_one_vector_are_those_with_a_column(monkeypatch):
+    rng = np.random.default_rng(5)
+    A = sp.csr_array(sp.random_array((900, 40), density=0.3, rng=rng))
+    left, right, v = rng.normal(size=900), rng.normal(size=40), rng.normal(size=40)
+    Z = A.toarray() - np.outer(left, right)
+    for operations in (OPERATIONS_PER_CALL, 10_000):  # in one call, and in several
+        monkeypatch.setattr(sparse_products, "OPERATIONS_PER_CALL", operations)
+        products = CentredProducts(A, left, right)
+        assert (len(products._calls) > 1) == (operations == 10_000)
+        assert_allclose(products @ v, Z.T @ (Z @ v), rtol=1e-11)
+        assert_allclose(products @ v, (products @ v.reshape(-1, 1))[:, 0], rtol=1e-12)
 
 
 @each("offset", [0.0, 1e8])

@@ -7,6 +7,7 @@ adds in their order, so the thread count never changes a bit. O(nnz width) time,
 """
 from cython cimport floating
 from cython.parallel cimport prange
+from libc.string cimport memset
 from libc.stdint cimport int32_t, int64_t
 
 from mlcore._ext.numerics.sparse_products_h cimport column_sums as sums_of_columns
@@ -47,6 +48,29 @@ def gram_times(const int64_t[::1] indptr, const int32_t[::1] indices, const floa
         gram_times_of_rows(first[group], last[group], &indptr[0], &indices[0], &values[0],
                            &left[0], &shift[0], &V[0, 0], width, &out[group, 0, 0],
                            &sums[group, 0])
+
+
+def gram_of_vector(const int64_t[::1] indptr, const int32_t[::1] indices,
+                   const floating[::1] values, const double[::1] left, const double[::1] right,
+                   double shift, const int64_t[::1] first, const int64_t[::1] last,
+                   const double[::1] v, double[:, ::1] parts, double[::1] out, int n_threads, /):
+    """out (N,) = A'T - (left'T) right, T = A v - left shift: all of one product, as the sums of
+    NumPy take a sixth of the time of small ones. Scratch parts (groups, N + 1).
+    """
+    cdef Py_ssize_t groups = first.shape[0], n = out.shape[0], group, j
+    cdef double total = 0
+    for group in prange(groups, nogil=True, num_threads=n_threads, schedule="dynamic"):
+        memset(&parts[group, 0], 0, (n + 1) * sizeof(double))
+        gram_times_of_rows(first[group], last[group], &indptr[0], &indices[0], &values[0],
+                           &left[0], &shift, &v[0], 1, &parts[group, 0], &parts[group, n])
+    with nogil:
+        for group in range(groups):
+            total += parts[group, n]
+        for j in range(n):
+            out[j] = -total * right[j]
+        for group in range(groups):
+            for j in range(n):
+                out[j] += parts[group, j]
 
 
 def column_sums(const int64_t[::1] indptr, const int32_t[::1] indices, const floating[::1] values,

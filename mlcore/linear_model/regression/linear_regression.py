@@ -119,8 +119,9 @@ class LinearRegression(OnePass, Regressor, Model):
     sparse rows. So it does for one target with alpha > 0, at least 700 features, and at most twice
     as many samples. Large products of one target may be in float32 where their condition is
     good: corrections by residuals in float64 then lead to the same digits. "cg" takes about 12
-    steps times the root of the condition at most, 18 to rounding, each O(z) time for z values that are not 0, and
-    O(z) memory. A model is a `RowSums`: its fit may be computed from blocks of rows, or by
+    steps times the root of the condition at most, 18 to rounding, each O(z) time for z values that
+    are not 0, and O(z) memory. A model is a `RowSums`: its fit may be computed from blocks of rows,
+    or by
     `partial_fit`. A weight of 2 is a copy of a sample.
 
     References

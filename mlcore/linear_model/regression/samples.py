@@ -39,7 +39,7 @@ _MOST = 20_000  # steps of conjugate gradients
 _HEAVY = 128  # columns at most whose products are in the preconditioner
 _SHARE = 1 / 8  # of the squares that they have at least
 _ALONE = 1e-8  # share of the squares of a row that is taken not to be of these columns, at least
-_MILD = 1e4  # norm of products of these beside the rest, up to which they may be in float32
+_MILD = 1e4  # trace of products of these beside the rest, up to which they are in float32
 _TINY = 1e-300
 _POWERS = 8  # steps to the vector of its largest eigenvalue
 _WELL = 1e-6  # rcond of products of columns from which their factor is taken
@@ -316,7 +316,9 @@ def _sparse(rows, u, c, offset, intercept):
 
 
 def _row_sums(X, values):
-    return sp.csr_array((values, X.indices, X.indptr), shape=X.shape) @ np.ones(X.shape[1])
+    sums, filled = np.zeros(X.shape[0]), np.diff(X.indptr) > 0
+    sums[filled] = np.add.reduceat(values, X.indptr[:-1][filled])
+    return sums
 
 
 def _row_squares(X):
@@ -438,6 +440,7 @@ def _of_gradients(system, squares, alphas, intercept, tol):
     X, u, (n, d) = system.X, system.u, system.X.shape
     one, dual = len(alphas) == 1, n <= d
     c = system.c[:, 0] if one else system.c
+    null = _null(u, intercept and dual)
 
     # Vectors of n numbers are gathered and scattered to, which stay in the cache.
     if dual:
@@ -447,8 +450,9 @@ def _of_gradients(system, squares, alphas, intercept, tol):
         products = CentredProducts(X, u, system.center)
 
     def times(V):
-        product = (products @ V.reshape(len(V), -1)).reshape(V.shape)
-        return _centred(u, product, intercept and dual) + alphas * V
+        product = _centred(null, products @ V)
+        product += alphas * V
+        return product
 
     diagonal = squares if not dual else _row_squares(X)
     inverse = 1 / (diagonal[:, None] + alphas)
@@ -459,16 +463,14 @@ def _of_gradients(system, squares, alphas, intercept, tol):
 
     def precondition(R):
         V = inverse * R if heavy is None else heavy.solve(R)
-        return _centred(u, V, intercept and dual)  # a null vector costs up to half of the steps
+        return _centred(null, V)  # a null vector costs up to half of the steps
 
     largest, heavy = 0.0, None
     if dual and alphas.min() == alphas.max():
         heavy = _HeavyColumns.of(columns, place, system, squares, diagonal, float(alphas[0]))
     if heavy is not None:
-        direction = heavy.longest()
-        image = times(np.outer(direction, np.ones(len(alphas))) if not one else direction)
-        image = image if one else image[:, 0]
-        largest = float(np.linalg.norm(image) / np.linalg.norm(direction))
+        image = products @ heavy.longest + alphas[0] * heavy.longest
+        largest = float(np.linalg.norm(image) / np.linalg.norm(heavy.longest))
     most = min(_MOST, m + int((m**3 / 3 / _BLAS + X.nnz * m) / (2 * X.nnz + 10 * m)))
     found = corrected(
         lambda a: _solution(system, c, a, alphas, intercept),
@@ -480,7 +482,7 @@ def _of_gradients(system, squares, alphas, intercept, tol):
     coef, residual, steps = found
     rcond = steps.rcond
     if heavy is not None:
-        rcond = heavy.rcond(steps.least, diagonal + alphas[0], direction, image)
+        rcond = heavy.rcond(steps.least, diagonal + alphas[0], image)
     return SampleSolution(coef.reshape(d, -1), residual.reshape(n, -1), -1, rcond, "cg")
 
 
@@ -524,9 +526,16 @@ def _least(factor):
     return 0.0 if factor is None else factor.rcond * factor.norm
 
 
-def _centred(u, V, intercept):
-    """Return V less its part along u, with an intercept a null vector of F' but for rounding."""
-    return V - _outer(u, u @ V / (u @ u)) if intercept else V
+def _null(u, intercept):
+    """Return u at length 1, with an intercept a null vector of F' but for rounding, or None."""
+    return u / np.linalg.norm(u) if intercept else None
+
+
+def _centred(null, V):
+    """Subtract from V its part along the null vector, if there is one."""
+    if null is not None:
+        V -= _outer(null, null @ V)
+    return V
 
 
 def _solution(system, c, a, alphas, intercept):
@@ -535,7 +544,7 @@ def _solution(system, c, a, alphas, intercept):
     """
     wide = system.X.shape[0] <= system.X.shape[1]
     if wide:
-        a = _centred(system.u, a, intercept)
+        a = _centred(_null(system.u, intercept), a.copy())
     coef = system.transposed_times(a) if wide else a.copy()
     residual = c - system.times(coef)
     if wide:
@@ -549,12 +558,14 @@ class _HeavyColumns(NamedTuple):
     as a power, as those of words do. Conjugate gradients then take half the steps.
 
     `G` (h, n) is H over the roots of D, by columns, whose inverses are `inverse` (n,), and `U` the
-    factor of ``I + G G'``.
+    factor of ``I + G G'``. The direction `longest` (n,) is near the eigenvector of the largest
+    eigenvalue.
     """
 
     G: np.ndarray
     inverse: np.ndarray
     U: np.ndarray
+    longest: np.ndarray
 
     @classmethod
     def of(cls, columns, place, system, squares, diagonal, alpha) -> "_HeavyColumns | None":
@@ -570,20 +581,27 @@ class _HeavyColumns(NamedTuple):
         heavy = np.sort(np.argpartition(squares, d - count)[d - count :])
         if not squares[heavy].sum() > max(_SHARE, 4 * count / d) * squares.sum():
             return None
-        G = scratch_array((count, n), np.dtype(np.float64))
-        columns[place[heavy]].toarray(out=G)
-        rest = diagonal - np.einsum("ij,ij->j", G, G)
-        inverse = 1 / np.sqrt(np.maximum(rest, _ALONE * diagonal) + alpha)
-        G = blas.dger(-1.0, system.u, system.center[heavy], a=G.T, overwrite_a=1).T
-        G *= inverse
+        rows = columns[place[heavy]]
+        filled = np.bincount(rows.indices, weights=np.square(rows.data), minlength=n)
+        inverse = 1 / np.sqrt(np.maximum(diagonal - filled, _ALONE * diagonal) + alpha)
+        single = (filled * np.square(inverse)).sum() < _MILD
+        kind, ger, potrf = np.dtype(np.float64), blas.dger, lapack.dpotrf
+        if single:
+            kind, ger, potrf = np.dtype(np.float32), blas.sger, lapack.spotrf
+        rows.data = (rows.data * inverse[rows.indices]).astype(kind, copy=False)
+        G = scratch_array((count, n), kind)
+        rows.toarray(out=G)
+        left = inverse * system.u
+        size = left.max()
+        G = ger(-1.0, left / size, size * system.center[heavy], a=G.T, overwrite_a=1).T
         S = G @ G.T
+        weights = S.diagonal()
+        for _ in range(_POWERS):
+            weights = S @ weights
+            weights /= np.linalg.norm(weights)
         S.flat[:: count + 1] += 1.0
-        U, info = lapack.dpotrf(S.T, lower=0, clean=0)
-        if info:
-            return None
-        if np.abs(S).sum(axis=0).max() < _MILD:
-            G, U = _single(G), U.astype(np.float32)
-        return cls(G, inverse, U)
+        U, info = potrf(S.T, lower=0, clean=0)
+        return None if info else cls(G, inverse, U, (weights @ G) / inverse)
 
     def solve(self, R: np.ndarray) -> np.ndarray:
         """Return the solution for R (n,) or (n, k)."""
@@ -598,32 +616,17 @@ class _HeavyColumns(NamedTuple):
         T *= inverse
         return T
 
-    def longest(self) -> np.ndarray:
-        """Return a direction (n,) near the eigenvector of the largest eigenvalue."""
-        weights = np.einsum("ij,ij->i", self.G, self.G)
-        for _ in range(_POWERS):
-            weights = self.G @ (self.G.T @ weights)
-            weights /= np.linalg.norm(weights)
-        return (self.G.T @ weights) / self.inverse
-
-    def rcond(self, least, diagonal, direction, image) -> float:
+    def rcond(self, least, diagonal, image) -> float:
         """Return an estimate of the reciprocal condition of the matrix, scaled to a diagonal of 1.
 
         `least` is the least eigenvalue with this preconditioner, near whose vector the columns
-        count little, and `image` the product of the matrix with `direction`, `longest`.
+        count little, and `image` the product of the matrix with `longest`.
         """
-        scaled = direction @ (diagonal * direction)
+        scaled = self.longest @ (diagonal * self.longest)
         smaller = np.mean(1 / (np.square(self.inverse) * diagonal))
-        return float(min(1.0, least * smaller * scaled / (direction @ image)))
+        return float(min(1.0, least * smaller * scaled / (self.longest @ image)))
 
 
 def _outer(a, b):
     """Return a b' for b (k,), or a times the number b."""
     return a * b if np.ndim(b) == 0 else a[:, None] @ b[None]
-
-
-def _single(A):
-    """Return A in float32, in memory of its own."""
-    copy = scratch_array(A.shape, np.dtype(np.float32))
-    copy[:] = A
-    return copy

@@ -2,6 +2,7 @@
 condition they show.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -99,24 +100,26 @@ def _steps(times, right, precondition, most, whole, enough, least, largest):
     and smallest eigenvalue estimate the condition. Golub, Van Loan, 2013, 11.3.
     """
     one = right.ndim == 1
-    inner = np.dot if one else _inner
+    inner, root = (np.dot, math.sqrt) if one else (_inner, np.sqrt)
     unsolved = None if one else np.ones(right.shape[1], bool)
-    size = np.sqrt(inner(whole, whole))
+    size = root(inner(whole, whole))
     lengths, sizes = [], []
     for step, now in enumerate(conjugate_gradients(times, right, precondition, inner, unsolved)):
         if step:
             length = now.length if one else now.length[least]
             if length > 0:
                 lengths.append(length)
-            moved = inner(now.direction, now.direction)
-            norms = np.sqrt(inner(now.image, now.image) / np.maximum(moved, _TINY))
-            largest = max(largest, float(np.max(norms)))
+            moved, images = inner(now.direction, now.direction), inner(now.image, now.image)
+            if one:
+                largest = max(largest, root(images / max(moved, _TINY)))
+            else:
+                largest = max(largest, float(np.sqrt(images / np.maximum(moved, _TINY)).max()))
         sizes.append(now.size if one else now.size[least])
-        scale = _ROUNDING * EPS * (largest * np.sqrt(inner(now.x, now.x)) + size)
-        solved = (np.sqrt(inner(now.residual, now.residual)) <= scale) | enough.holds(now.residual)
+        scale = _ROUNDING * EPS * (largest * root(inner(now.x, now.x)) + size)
+        solved = (root(inner(now.residual, now.residual)) <= scale) | enough.holds(now.residual)
         if unsolved is not None:
             unsolved &= ~solved
-        if np.all(solved):
+        if solved if one else solved.all():
             first, last = _eigenvalues(lengths, sizes)
             return Found(now.x, first / last, first, largest, size)
         if step == most:
