@@ -130,10 +130,11 @@ def minimum(
 def _are_easy(rows, problem):
     """Return True for few rows of which pair steps in all dual variables are few."""
     wide = rows.n <= rows.d
-    if problem.squared or rows.n > (_SMALL if wide else _FEW):
+    share = 1.0 if problem.of_classes else 0.5  # regression takes more steps
+    if problem.squared or rows.n > (_SMALL if wide else share * _FEW):
         return False
     size = float(problem.cost.mean()) * float(rows.squares[0].mean())
-    return size <= (_LARGE if wide else _MILD)
+    return size <= (_LARGE if wide else share * _MILD)
 
 
 def _by_other_steps(run, rows, problem, fit_intercept):
