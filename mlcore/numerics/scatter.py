@@ -9,7 +9,7 @@ from scipy import sparse as sp
 from mlcore._ext.numerics import scatter as _ext
 from mlcore.checks.arrays import require_finite
 from mlcore.checks.stored import stored
-from mlcore.numerics.sparse_products import column_sums
+from mlcore.numerics.sparse_products import column_products, column_sums
 from mlcore.runtime.memory import require_memory
 from mlcore.runtime.scratch import scratch_array
 from mlcore.runtime.threads import effective_threads, items_per_call, pieces
@@ -392,7 +392,7 @@ def _sparse_sums(X, weight, origin, power):
         )
     sums = np.asarray(weighted.sum(axis=0))
     mean = sums / total
-    S = (X.T @ weighted).toarray()
+    S = column_products(X, weighted)
     S -= np.outer(sums, mean)
     if not (total * mean**2 <= _FAR * S.diagonal()).all():
         return None

@@ -123,11 +123,27 @@ class CentredProducts:
     def dense(self) -> np.ndarray:
         """Return Z'Z (N, N)."""
         A = self.A.astype(np.float64, copy=False)
-        S = (A.T @ A).toarray()
+        S = column_products(A, A)
         sums = A.T @ self.left
         S -= np.outer(sums, self.right)
         S -= np.outer(self.right, sums - (self.left @ self.left) * self.right)
         return (S + S.T) / 2
+
+
+def column_products(A: Any, B: Any) -> np.ndarray:
+    """Return A'B of sparse matrices, dense float64; the same bytes for any number of threads."""
+    A, B = sp.csc_array(A, dtype=np.float64), sp.csr_array(B, dtype=np.float64)
+    parts = A.indptr, A.indices, B.indptr, B.indices
+    kind = np.result_type(*parts)
+    starts, rows, indptr, indices = (part.astype(kind, copy=False) for part in parts)
+    out = np.zeros((A.shape[1], B.shape[1]))
+    work = A.nnz / max(1, A.shape[1]) * B.nnz / max(1, B.shape[0])  # of a column
+    threads = effective_threads(work * len(out))
+    for first, last in pieces(len(out), work):
+        _ext.column_products(
+            starts, rows, A.data, indptr, indices, B.data, first, last, out, threads
+        )
+    return out
 
 
 def _by_count(counts):

@@ -9,7 +9,7 @@ from threadpoolctl import threadpool_limits
 
 from mlcore.numerics import sparse_products
 from mlcore.numerics.scatter import column_moments
-from mlcore.numerics.sparse_products import OPERATIONS_PER_CALL, CentredProducts
+from mlcore.numerics.sparse_products import OPERATIONS_PER_CALL, CentredProducts, column_products
 
 EPS = np.finfo(float).eps
 
@@ -103,3 +103,23 @@ def test_columns_by_length_are_the_columns(shape, dtype):
     assert columns.A.dtype == dtype
     assert_array_equal(columns.left[place], right)
     assert_array_equal(columns.right, left)
+
+
+@each("kind", [np.int32, np.int64])
+@each("shape", [(1, 1, 1), (40, 7, 130), (3000, 60, 9)])
+def test_products_of_columns_match_dense_ones(shape, kind):
+    n, d, N = shape
+    rng = np.random.default_rng(shape)
+    A, B = (np.where(rng.random((n, m)) < 0.3, rng.normal(size=(n, m)), 0.0) for m in (d, N))
+    rows = sp.csr_array(B.astype(np.float32)) if d == 7 else sp.csr_array(B)
+    rows.indices, rows.indptr = rows.indices.astype(kind), rows.indptr.astype(kind)
+    for left in (sp.csr_array(A), sp.csc_array(A)):
+        found = []
+        for threads in (1, 3):
+            with threadpool_limits(threads):
+                found.append(column_products(left, rows))
+        assert_allclose(found[0], A.T @ rows.toarray(), rtol=0, atol=1e-11)
+        assert_array_equal(*found)
+    # Entries of one place, and in any order.
+    twice = sp.csr_array((np.array([1.0, 2.0, 4.0]), np.array([2, 0, 2]), np.array([0, 3])), (1, 3))
+    assert_array_equal(column_products(twice, twice), np.outer([2, 0, 5], [2, 0, 5]))

@@ -7,12 +7,13 @@ adds in their order, so the thread count never changes a bit. O(nnz width) time,
 """
 from cython cimport floating
 from cython.parallel cimport prange
-from libc.string cimport memset
 from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memset
 
 from mlcore._ext.numerics.sparse_products_h cimport column_sums as sums_of_columns
 from mlcore._ext.numerics.sparse_products_h cimport gram_times as gram_times_of_rows
 from mlcore._ext.numerics.sparse_products_h cimport rows_times as times_of_rows
+from mlcore._ext.shared.index cimport index
 
 cdef enum:
     ROWS = 64
@@ -71,6 +72,19 @@ def gram_of_vector(const int64_t[::1] indptr, const int32_t[::1] indices,
         for group in range(groups):
             for j in range(n):
                 out[j] += parts[group, j]
+
+
+def column_products(const index[::1] starts, const index[::1] rows, const double[::1] values,
+                    const index[::1] indptr, const index[::1] indices, const double[::1] data,
+                    Py_ssize_t first, Py_ssize_t last, double[:, ::1] out, int n_threads, /):
+    """Add to rows from `first` to `last` of out (d, N) those of A'B, A by columns and B by rows."""
+    cdef Py_ssize_t j, i
+    cdef index at, k
+    for j in prange(first, last, nogil=True, num_threads=n_threads, schedule="dynamic"):
+        for at in range(starts[j], starts[j + 1]):
+            i = rows[at]
+            for k in range(indptr[i], indptr[i + 1]):
+                out[j, indices[k]] += values[at] * data[k]
 
 
 def column_sums(const int64_t[::1] indptr, const int32_t[::1] indices, const floating[::1] values,

@@ -11,6 +11,7 @@ from mlcore.checks.arrays import require_finite
 from mlcore.linear_model.regression.least_squares import EPS
 from mlcore.linear_model.regression.rows import Rows
 from mlcore.numerics.scatter import in_range
+from mlcore.numerics.sparse_products import column_products
 from mlcore.runtime.memory import require_memory
 from mlcore.runtime.scratch import scratch_array
 from mlcore.runtime.threads import effective_threads, pieces, single_threaded_blas
@@ -95,7 +96,7 @@ class Columns(NamedTuple):
             with single_threaded_blas():
                 return self.dense[some] @ self.dense[others].T
         A, mean = self._entries(), self.mean
-        products = (A[:, some].T @ A[:, others]).toarray()
+        products = column_products(A[:, some], A[:, others])
         return products - self.total * np.outer(mean[some], mean[others])
 
     def fitted(self, W: np.ndarray, some: np.ndarray) -> np.ndarray:
