@@ -382,7 +382,9 @@ def _sparse_sums(X, weight, origin, power):
     n, d = X.shape
     if X.nnz > _SPARSE * n * d:
         return None
-    data = np.ldexp(X.data.astype(np.float64), -np.broadcast_to(power, d)[X.indices])
+    data = X.data.astype(np.float64, copy=False)
+    if np.any(power):
+        data = np.ldexp(data, -np.broadcast_to(power, d)[X.indices])
     X = sp.csr_array((data, X.indices, X.indptr), shape=X.shape)
     total, weighted = float(n), X
     if weight is not None:
