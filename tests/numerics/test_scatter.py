@@ -149,7 +149,7 @@ def test_any_order_of_blocks_is_the_whole_even_if_they_drift(seed, n_blocks, dri
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("zeros", [False, True])
-@pytest.mark.parametrize("shape", [(1, 1), (127, 5), (700, 50), (300, 500), (5000, 64)])
+@pytest.mark.parametrize("shape", [(1, 1), (127, 5), (700, 50), (5000, 3), (300, 500), (5000, 64)])
 def test_threads_change_no_byte(shape, zeros, dtype):
     rng = np.random.default_rng(0)
     X, codes = rng.normal(size=shape).astype(dtype), rng.integers(0, 3, size=shape[0])
@@ -278,6 +278,29 @@ def test_the_unit_of_weights_is_only_that_of_sums(dtype, exponent):
             assert_array_equal(scaled.mean, found.mean)
             assert_array_equal(scaled.scatter, np.ldexp(found.scatter, exponent))
             assert_array_equal(scaled_by_class, np.ldexp(by_class, exponent))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("d", [1, 2, 3, 4, 5])
+def test_few_columns_of_many_rows(d, weighted, dtype):
+    """Up to 4 are multiplied as they are, the others of them constant."""
+    rng = np.random.default_rng(d)
+    X = np.insert(rng.normal(size=(5000, d)), d // 2, 7.0, axis=1).astype(dtype)
+    weight = rng.integers(0, 4, size=5000) / 2.0 if weighted else None
+    codes, origin = rng.integers(0, 3, size=5000), origin_of(X)
+    found, by_class = scatter_by_class(X, codes, 3, weight, origin)
+    w = np.ones(5000) if weight is None else weight
+    offsets = X.astype(float) - origin
+    mean = w @ offsets / w.sum()
+    centred = offsets - mean
+    eps = np.finfo(dtype).eps
+    assert found.weight == w.sum()
+    assert_allclose(found.mean, mean, rtol=0, atol=10 * eps)
+    assert_allclose(found.scatter, (centred.T * w) @ centred, rtol=0, atol=1e5 * eps)
+    expected = [w[codes == c] @ offsets[codes == c] for c in range(3)]
+    assert_allclose(by_class, expected, rtol=0, atol=1e4 * eps)
+    assert_array_equal(found.scatter[d // 2], 0)
 
 
 @each("n", [400, 3000])  # the second in groups of rows

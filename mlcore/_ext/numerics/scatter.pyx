@@ -27,6 +27,7 @@ cdef enum:
     PANELS = 4  # that a thread multiplies with a group, so that it is read again from the cache
     TILE = 32
     LINES = 42  # rows that a thread packs: they divide a block
+    FEW = 4  # columns that are multiplied as they are, which panels of 16 would be the cost of
 
 cdef struct turns:  # progress of the threads, in counters that only grow
     int chunks  # CHUNKS, or 1
@@ -109,7 +110,7 @@ def add_rows(const floating[:, ::1] X, const floating[:, ::1] Y, const floating[
                                    runs[0], packed_near[0], &n_runs)
             for group in prange(groups, num_threads=n_threads, schedule="dynamic"):
                 add_alone(X, Y, group * rows, min(n, (group + 1) * rows), blocks * in_block, w,
-                          code, &runs[0, 0], n_runs, n_varying, &packed_near[0, 0],
+                          code, &runs[0, 0], n_runs, &columns[0], n_varying, &packed_near[0, 0],
                           &lines[threadid(), 0], &packed[threadid() * of_packed],
                           list_of + threadid() * of_lists if list_of != NULL else NULL,
                           &S[group, 0, 0], &sums[group, 0, 0], S.shape[2])
@@ -128,13 +129,24 @@ def add_rows(const floating[:, ::1] X, const floating[:, ::1] Y, const floating[
 
 cdef void add_alone(const floating[:, ::1] X, const floating[:, ::1] Y, Py_ssize_t start,
                     Py_ssize_t end, Py_ssize_t at_once, const floating* root, const int64_t* codes,
-                    const int64_t* runs, Py_ssize_t n_runs, Py_ssize_t n_varying,
-                    const floating* near, floating* line, floating* packed, uint16_t* lists,
-                    double* S, double* sums, Py_ssize_t stride) noexcept nogil:
+                    const int64_t* runs, Py_ssize_t n_runs, const int64_t* columns,
+                    Py_ssize_t n_varying, const floating* near, floating* line, floating* packed,
+                    uint16_t* lists, double* S, double* sums, Py_ssize_t stride) noexcept nogil:
     """Pack and multiply the rows of a group, `at_once` of them after the other."""
     cdef Py_ssize_t panel = panel_f if floating is float else panel_d
     cdef Py_ssize_t in_block = SCATTER_ROWS_f if floating is float else SCATTER_ROWS_d
     cdef Py_ssize_t n_panels = (n_varying + panel - 1) // panel, stop, top, task
+    while start < end and n_varying <= FEW:
+        stop = min(end, start + in_block)
+        if n_varying == 1:  # each compiled for its number
+            multiply_few(X, Y, start, stop, root, codes, columns, 1, near, S, sums, stride)
+        elif n_varying == 2:
+            multiply_few(X, Y, start, stop, root, codes, columns, 2, near, S, sums, stride)
+        elif n_varying == 3:
+            multiply_few(X, Y, start, stop, root, codes, columns, 3, near, S, sums, stride)
+        else:
+            multiply_few(X, Y, start, stop, root, codes, columns, n_varying, near, S, sums, stride)
+        start = stop
     while start < end:
         stop, top = min(end, start + at_once), 0
         while top < stop - start:
@@ -144,6 +156,36 @@ cdef void add_alone(const floating[:, ::1] X, const floating[:, ::1] Y, Py_ssize
         for task in range(tasks_of(stride // panel, in_block, panel)):
             multiply(start, stop, task, n_varying, packed, lists, root, codes, S, sums, stride)
         start = stop
+
+
+cdef inline void multiply_few(const floating[:, ::1] X, const floating[:, ::1] Y, Py_ssize_t start,
+                              Py_ssize_t stop, const floating* root, const int64_t* codes,
+                              const int64_t* columns, Py_ssize_t k, const floating* near, double* S,
+                              double* sums, Py_ssize_t stride) noexcept nogil:
+    """Multiply k columns of the rows of a block, up to `FEW`, without packing them."""
+    cdef double of_pairs[FEW * FEW]
+    cdef double of_columns[FEW]
+    cdef floating z[FEW]
+    cdef floating w = 1
+    cdef Py_ssize_t p = X.shape[1], i, a, b
+    memset(of_pairs, 0, sizeof(of_pairs))
+    memset(of_columns, 0, sizeof(of_columns))
+    for i in range(start, stop):
+        if root != NULL:
+            w = root[i]
+        for a in range(k):
+            z[a] = X[i, columns[a]] if columns[a] < p else Y[i, columns[a] - p]
+            z[a] = (z[a] - near[a]) * w
+            for b in range(a + 1):
+                of_pairs[a * FEW + b] += <double> z[a] * z[b]
+            if codes == NULL:
+                of_columns[a] += <double> w * z[a]
+            else:
+                sums[codes[i] * stride + a] += <double> w * z[a]
+    for a in range(k):
+        sums[a] += of_columns[a]
+        for b in range(a + 1):
+            S[a * stride + b] += of_pairs[a * FEW + b]
 
 
 cdef void add_in_turns(const floating[:, ::1] X, const floating[:, ::1] Y, Py_ssize_t at_once,
