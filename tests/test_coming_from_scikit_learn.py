@@ -127,7 +127,8 @@ PEER_TESTS = {
     "test_gaussian_mixture": "mixture.", "test_pls": "cross_decomposition.",
     "test_pca": "decomposition.", "test_kernel_pca": "decomposition.",
     "test_discriminant_analysis": "", "test_perceptron": "linear_model.",
-    "test_logistic": "linear_model.",
+    "test_logistic": "linear_model.", "test_coordinate_descent": "linear_model.",
+    "test_sparse_coordinate_descent": "linear_model.",
     "test_naive_bayes": "",
 }  # fmt: skip
 

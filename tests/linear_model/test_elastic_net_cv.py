@@ -152,6 +152,8 @@ def test_weights_of_1_are_no_weights():
 def test_given_penalties_are_descending():
     model = LassoCV(alphas=[0.1, 1.0, 0.5]).fit(X, Y)
     assert_array_equal(model.alphas_, [1.0, 0.5, 0.1])
+    largest = LassoCV(alphas=1, eps=1.0).fit(X, Y).alphas_  # as scikit-learn's tests ask for it
+    assert_allclose(largest, np.abs((X - X.mean(axis=0)).T @ Y).max() / len(X), rtol=1e-11)
     both = ElasticNetCV(l1_ratio=[0.5, 1.0], alphas=[0.1, 1.0, 0.5]).fit(X, Y)
     assert_array_equal(both.alphas_, model.alphas_)  # as in scikit-learn, once for all ratios
     assert_array_equal(both.mse_path_[1], model.mse_path_)
@@ -227,7 +229,7 @@ def test_progress_has_a_step_for_each_fold():
         ({"l1_ratio": []}, ValueError, "l1_ratio must have at least one"),
         ({"l1_ratio": [0.5, 0.0]}, ValueError, "l1_ratio=0"),
         ({"l1_ratio": "all"}, TypeError, "l1_ratio='all'"),
-        ({"eps": 1.0}, ValueError, "eps=1"),
+        ({"eps": 1.5}, ValueError, "eps=1.5"),
         ({"cv": 1}, ValueError, "cv=1"),
         ({"cv": 500}, ValueError, "cv=500 cannot be greater than n_samples=442"),
         ({"cv": [([0, 1], [500])]}, ValueError, "below 442"),

@@ -13,7 +13,7 @@ from cython.parallel cimport prange, threadid
 from libc.stdint cimport int64_t, uint16_t
 from libc.string cimport memset
 
-from mlcore._ext.numerics.scatter_packing cimport begin_rows, pack_part
+from mlcore._ext.numerics.scatter_packing cimport FEW, begin_rows, multiply_few, pack_part
 from mlcore._ext.shared.signals cimport add_to, rest
 from mlcore._ext.numerics.scatter_h cimport (
     SCATTER_ROWS_d, SCATTER_ROWS_f, column_sums, panel_d, panel_f, products, step_d,
@@ -27,7 +27,6 @@ cdef enum:
     PANELS = 4  # that a thread multiplies with a group, so that it is read again from the cache
     TILE = 32
     LINES = 42  # rows that a thread packs: they divide a block
-    FEW = 4  # columns that are multiplied as they are, which panels of 16 would be the cost of
 
 cdef struct turns:  # progress of the threads, in counters that only grow
     int chunks  # CHUNKS, or 1
@@ -156,36 +155,6 @@ cdef void add_alone(const floating[:, ::1] X, const floating[:, ::1] Y, Py_ssize
         for task in range(tasks_of(stride // panel, in_block, panel)):
             multiply(start, stop, task, n_varying, packed, lists, root, codes, S, sums, stride)
         start = stop
-
-
-cdef inline void multiply_few(const floating[:, ::1] X, const floating[:, ::1] Y, Py_ssize_t start,
-                              Py_ssize_t stop, const floating* root, const int64_t* codes,
-                              const int64_t* columns, Py_ssize_t k, const floating* near, double* S,
-                              double* sums, Py_ssize_t stride) noexcept nogil:
-    """Multiply k columns of the rows of a block, up to `FEW`, without packing them."""
-    cdef double of_pairs[FEW * FEW]
-    cdef double of_columns[FEW]
-    cdef floating z[FEW]
-    cdef floating w = 1
-    cdef Py_ssize_t p = X.shape[1], i, a, b
-    memset(of_pairs, 0, sizeof(of_pairs))
-    memset(of_columns, 0, sizeof(of_columns))
-    for i in range(start, stop):
-        if root != NULL:
-            w = root[i]
-        for a in range(k):
-            z[a] = X[i, columns[a]] if columns[a] < p else Y[i, columns[a] - p]
-            z[a] = (z[a] - near[a]) * w
-            for b in range(a + 1):
-                of_pairs[a * FEW + b] += <double> z[a] * z[b]
-            if codes == NULL:
-                of_columns[a] += <double> w * z[a]
-            else:
-                sums[codes[i] * stride + a] += <double> w * z[a]
-    for a in range(k):
-        sums[a] += of_columns[a]
-        for b in range(a + 1):
-            S[a * stride + b] += of_pairs[a * FEW + b]
 
 
 cdef void add_in_turns(const floating[:, ::1] X, const floating[:, ::1] Y, Py_ssize_t at_once,

@@ -234,7 +234,7 @@ class ElasticNet(OnePass, PenalisedRegression):
         alphas : int or array-like of shape (m,), default=100
             Penalties, above 0; or their number, in equal ratios from the least without coefficients
             down to `eps` times that.
-        eps : float in (0, 1), optional
+        eps : float in (0, 1], optional
             By default 1e-3 with more samples than features, else 1e-2.
 
         Returns

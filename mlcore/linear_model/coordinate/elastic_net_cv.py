@@ -63,7 +63,7 @@ class ElasticNetCV(PenalisedRegression):
         Each is tried.
     alphas : int or array-like of shape (m,), default=100
         Penalties, above 0; or their number, as in `ElasticNet.path`, for all samples.
-    eps : float in (0, 1), optional
+    eps : float in (0, 1], optional
         The least of so many penalties over the largest; by default 1e-3 with more samples than
         features, else 1e-2.
     cv : int, splitter or iterable of pairs of training and test indices, default=5
@@ -250,7 +250,7 @@ class ElasticNetCV(PenalisedRegression):
             2 is a copy, 0 is absence.
         alphas : int or array-like of shape (m,), default=100
             Penalties, above 0, or their number.
-        eps : float in (0, 1), optional
+        eps : float in (0, 1], optional
             The least of so many penalties over the largest.
 
         Returns
@@ -307,7 +307,7 @@ class ElasticNetCV(PenalisedRegression):
         """Return a number of penalties, or the penalties, descending."""
         owner = type(self).__name__
         if self.eps is not None:
-            as_real(self.eps, "eps", owner=owner, above=0, below=1)
+            as_real(self.eps, "eps", owner=owner, above=0, at_most=1)
         if np.ndim(self.alphas) == 0:
             return as_integer(self.alphas, "alphas", owner=owner, at_least=1)
         alphas = as_penalties(self.alphas, "alphas", owner)

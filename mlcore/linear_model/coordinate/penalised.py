@@ -139,7 +139,7 @@ class PenalisedRegression(Regressor, Model):
             return alphas, len(alphas), None
         number = as_integer(alphas, "alphas", owner=owner, at_least=1)
         if eps is not None:
-            eps = as_real(eps, "eps", owner=owner, above=0, below=1)
+            eps = as_real(eps, "eps", owner=owner, above=0, at_most=1)
         if settings.l1_ratio == 0:
             raise ValueError(
                 f"{owner}: alphas={number} is a number, but with l1_ratio=0 no penalty makes "
