@@ -493,16 +493,20 @@ def test_features_that_vary_far_from_zero_are_used(shape, offset, layout):
         assert model.duality_gap_ >= model.objective_ - exact.objective_
 
 
-def test_constants_of_weighted_blocks_and_standardized_columns_are_left_out():
+@pytest.mark.parametrize(("n", "d"), [(90, 5), (20, 60)])
+def test_standardized_features_that_are_constant_but_for_rounding_are_left_out(n, d):
+    """By rows, with weights, and by blocks; two are exactly constant, two but for 3 spacings."""
     rng = np.random.default_rng(0)
-    for n, d in ((90, 3), (20, 60)):
-        X = rng.normal(size=(n, d))
-        X[:, 1:3] = [0.1, 1e8 / 3]
-        y, S = X[:, 0] + rng.normal(size=n), rng.uniform(0.1, 3, size=n)
-        model = Lasso(1e-3, standardize=True).fit(X, y, S)
-        assert model.converged_ and not model.coef_[1:3].any() and model.coef_[0] != 0
-        if n > d:
-            halves = [(X[part], y[part], S[part]) for part in (slice(0, 31), slice(31, None))]
-            blocks = fit_blocks(Lasso(1e-3, standardize=True), halves)
-            assert not blocks.coef_[1:3].any()
-            assert_allclose(blocks.coef_, model.coef_, atol=1e-5)
+    X = rng.normal(size=(n, d))
+    near = 0.1 + 3 * np.spacing(0.1) * rng.integers(0, 2, size=(2, n))
+    X[:, 1:5] = np.c_[np.full(n, 0.1), np.full(n, 1e8 / 3), near[0], 1e6 * near[1]]
+    y, S = X[:, 0] + rng.normal(size=n), rng.uniform(0.1, 3, size=n)
+    how = Lasso(1e-3, standardize=True)
+    for form in (np.asarray, sp.csr_array):
+        model = how.fit(form(X), y, S)
+        assert model.converged_ and not model.coef_[1:5].any() and model.coef_.any()
+    if n > d:
+        halves = [(X[part], y[part], S[part]) for part in (slice(0, 31), slice(31, None))]
+        blocks = fit_blocks(how, halves)
+        assert blocks.converged_ and not blocks.coef_[1:5].any()
+        assert_allclose(blocks.coef_, model.coef_, atol=1e-5)

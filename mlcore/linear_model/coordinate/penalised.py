@@ -324,9 +324,16 @@ class PenalisedRegression(Regressor, Model):
 
 
 def penalties_of(problem: Any, settings: Settings) -> Penalties:
-    """Return the penalties of a problem for alpha = 1."""
-    deviation = problem.deviation if settings.standardize else None
-    return Penalties.of(problem.data_units, problem.total, settings.l1_ratio, deviation)
+    """Return the penalties of a problem for alpha = 1.
+
+    Features that are constant but for rounding are no more divided by it than constants.
+    """
+    data_units, deviation = problem.data_units, None
+    if settings.standardize:
+        deviation = problem.deviation
+        far = np.abs(problem.center + np.ldexp(data_units.origin, -data_units.power))
+        deviation = np.where(deviation <= problem.n * EPS * far, 0.0, deviation)
+    return Penalties.of(data_units, problem.total, settings.l1_ratio, deviation)
 
 
 def require_products(d: int) -> None:
