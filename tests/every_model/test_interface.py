@@ -26,6 +26,7 @@ WITH_VERIFY = [name for name, kind in KINDS.items() if hasattr(kind, "verify")]
 # Models with `tol` or `max_iter` of something else than the steps of a fit.
 NO_STEPS = {
     "LinearDiscriminantAnalysis": "tol is the rank of the covariance",
+    "LinearRegression": "tol ends conjugate gradients on sparse rows, a part of one step",
     "NystroemPCA": "the iteration is that of inverse_transform",
 }
 NO_OBJECTIVE = {

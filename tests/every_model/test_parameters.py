@@ -44,7 +44,7 @@ BAD_PARAMETERS = {
     "distance_threshold": (-0.1, NAN, "1", True, 0.5),  # 0.5: n_clusters is given too
     "document_components_init": (np.ones((3, 3)) / 3, np.ones((3, N_SAMPLES)), [[1], [1, 2]]),
     "eigen_solver": ("amg", 3),
-    "eps": (0.0, 1.0, -1.0, NAN, INF, "1", True),
+    "eps": (0.0, 1.5, -1.0, NAN, INF, "1", True),
     "epsilon": (-0.1, NAN, INF, "1", None, True),
     "fit_intercept": NOT_BOOL,
     "fit_prior": NOT_BOOL,
