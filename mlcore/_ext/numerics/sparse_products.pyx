@@ -97,7 +97,7 @@ def column_sums(const int64_t[::1] indptr, const int32_t[::1] indices, const flo
                         &center[0], &out[0, 0])
 
 
-def count_columns(const int32_t[::1] indices, int64_t[::1] counts, /):
+def count_columns(const index[::1] indices, int64_t[::1] counts, /):
     """Add the number of entries of each column to counts (N,): a quarter of NumPy's time."""
     cdef Py_ssize_t k
     with nogil:

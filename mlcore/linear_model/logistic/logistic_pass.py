@@ -99,7 +99,7 @@ class LogisticRows:
         X = self.X
         if sp.issparse(X):
             largest, end = np.zeros(self.d), X.indptr[min(ROWS, self.n)]
-            np.maximum.at(largest, X.indices[:end], np.abs(X.data[:end]))
+            _ext.largest_entries(X.data, X.indices, end, largest)
             powers = np.frexp(largest)[1]
         else:
             powers = powers_of_two(X[:ROWS], self.shift)

@@ -184,7 +184,7 @@ class Products:
 
 
 def _inner(a, b):
-    return float((a * b).sum())
+    return float(np.vdot(a, b))
 
 
 class InverseBounds:
