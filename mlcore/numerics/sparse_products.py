@@ -35,7 +35,6 @@ class CentredProducts:
         )
         # Sums of groups, kept for the next product: new memory takes a tenth of the time.
         self._parts: np.ndarray | None = None
-        self._of_one: np.ndarray | None = None
         # Ranges of rows for each call, so that Ctrl-C is soon seen, of each group.
         calls = -(-2 * _WIDTHS[-1] * A.nnz // OPERATIONS_PER_CALL) or 1
         groups = min(_GROUPS, max(1, A.nnz // (_OFTEN * self.n)))
@@ -51,9 +50,7 @@ class CentredProducts:
         """
         m, N = self.A.shape
         indptr, indices, values = self._rows
-        counts = np.zeros(N, np.int64)
-        if self.A.nnz:
-            _ext.count_columns(indices, counts)
+        counts = column_counts(self.A)
         order = _by_count(counts)
         starts = np.concatenate([[0], np.cumsum(counts[order])])
         place, following = np.empty(N, np.intp), np.empty(N, np.int64)
@@ -89,35 +86,26 @@ class CentredProducts:
         threads.
         """
         if V.ndim == 1:
-            return self._times_vector(V)
+            return self._product(V.reshape(-1, 1), effective_threads(2 * self.A.nnz))[:, 0]
         products = [np.empty((self.n, 0))]
         threads = effective_threads(2 * self.A.nnz * V.shape[1])
         for columns, block in _blocks(V):
-            parts = self._parts
-            if parts is None or parts.shape[1:] != block.shape:
-                parts = self._parts = _aligned((self._calls.shape[2], *block.shape))
-            parts.fill(0.0)
-            sums = np.zeros((len(parts), block.shape[1]))
-            shift = self.right @ block
-            for ends in self._calls:
-                _ext.gram_times(*self._rows, self.left, shift, *ends, block, parts, sums, threads)
-            product = parts.sum(axis=0)
-            _less_outer(product, self.right, sums.sum(axis=0))
+            product = self._product(block, threads)
             products.append(product[:, : columns.stop - columns.start])
         return products[1] if len(products) == 2 else np.hstack(products)
 
-    def _times_vector(self, v):
-        """Return Z'Z v (N,)."""
-        if len(self._calls) > 1:
-            return (self @ v.reshape(-1, 1))[:, 0]
-        (first, last), out = self._calls[0], np.empty(self.n)
-        if self._of_one is None:
-            self._of_one = np.empty((len(first), self.n + 1))
-        threads = effective_threads(2 * self.A.nnz)
-        shift = float(self.right @ v)
-        _ext.gram_of_vector(
-            *self._rows, self.left, self.right, shift, first, last, v, self._of_one, out, threads
-        )
+    def _product(self, block, threads):
+        """Return Z'Z times a block of a width that the loops have, in one call if that is short."""
+        width, groups = block.shape[1], self._calls.shape[2]
+        parts = self._parts
+        if parts is None or parts.shape[2] != width:
+            parts = self._parts = _aligned((groups, self.n + 1, width))
+        out, shift, last = np.empty(block.shape), self.right @ block, len(self._calls) - 1
+        for call, ends in enumerate(self._calls):
+            _ext.gram_times(
+                *self._rows, self.left, self.right, shift, *ends, block, parts, out, call == 0,
+                call == last, threads,
+            )  # fmt: skip
         return out
 
     def dense(self) -> np.ndarray:
@@ -178,6 +166,31 @@ def _aligned(shape):
     memory = np.empty(size + _LINE - 1)
     start = -(memory.ctypes.data // memory.itemsize) % _LINE
     return memory[start : start + size].reshape(shape)
+
+
+def column_counts(X: Any) -> np.ndarray:
+    """Return the number of entries in each column of CSR rows, (d,)."""
+    counts = np.zeros(X.shape[1], np.int64)
+    _ext.count_columns(X.indices, counts)
+    return counts
+
+
+def largest_entries(X: Any, rows: int) -> np.ndarray:
+    """Return the largest absolute value of each column of the first CSR rows, (d,)."""
+    largest = np.zeros(X.shape[1])
+    _ext.largest_entries(X.data, X.indices, int(X.indptr[rows]), largest)
+    return largest
+
+
+def chosen_columns(X: Any, columns: np.ndarray, size: int) -> Any:
+    """Return some columns of CSR rows, which have `size` entries, as CSR."""
+    place = np.full(X.shape[1], -1, np.int32)
+    place[columns] = np.arange(len(columns), dtype=np.int32)
+    values, places = (scratch_array((size + 1,), of) for of in (X.dtype, np.dtype(np.int32)))
+    starts = np.empty(X.shape[0] + 1, np.int64)
+    _ext.chosen_columns(X.data, X.indices, X.indptr, place, values, places, starts)
+    shape = X.shape[0], len(columns)
+    return sp.csr_array((values[:size], places[:size], starts), shape=shape)
 
 
 def column_sums(X: Any, weight: np.ndarray, center: np.ndarray) -> np.ndarray:

@@ -7,7 +7,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
 from scipy.special import softmax
 
-from mlcore._ext.linear_model import logistic_pass as _ext
 from mlcore.linear_model.logistic.logistic_pass import LogisticRows
 from mlcore.linear_model.logistic.objective import Objective
 from mlcore.linear_model.logistic.steps.hessian_products import Products
@@ -78,26 +77,3 @@ def test_sums_and_products_of_sparse_rows_are_those_of_their_definition(dtype, i
         assert_allclose(products(v), expected, rtol=0, atol=1e-14)
         expected = (s * p * (1 - p)).T @ B**2 + products.penalty
         assert_allclose(products.squares(), expected, rtol=1e-12)
-
-
-@each("dtype", [np.float32, np.float64])
-@each("index", [np.int32, np.int64])
-@each("chosen", [[], [3], [0, 5, 19], list(range(20))])
-def test_columns_are_chosen_and_measured_as_those_of_dense_rows(dtype, index, chosen):
-    rng = np.random.default_rng(len(chosen))
-    dense = np.where(rng.random((30, 20)) < 0.3, rng.normal(size=(30, 20)), 0.0).astype(dtype)
-    dense[7] = 0
-    X = sp.csr_array(dense)
-    arrays = X.data, X.indices.astype(index), X.indptr.astype(index)
-    place = np.full(20, -1, np.int32)
-    place[chosen] = np.arange(len(chosen))
-    expected = sp.csr_array(dense[:, chosen])
-    values, places = np.empty(expected.nnz + 1, dtype), np.empty(expected.nnz + 1, np.int32)
-    starts = np.empty(31, np.int64)
-    _ext.chosen_columns(*arrays, place, values, places, starts)
-    assert_array_equal(values[:-1], expected.data)
-    assert_array_equal(places[:-1], expected.indices)
-    assert_array_equal(starts, expected.indptr)
-    largest = np.full(20, 0.1)
-    _ext.largest_entries(*arrays[:2], X.indptr[12], largest)
-    assert_array_equal(largest, np.maximum(0.1, np.abs(dense[:12]).max(axis=0).astype(float)))

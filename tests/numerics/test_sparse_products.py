@@ -9,7 +9,14 @@ from threadpoolctl import threadpool_limits
 
 from mlcore.numerics import sparse_products
 from mlcore.numerics.scatter import column_moments
-from mlcore.numerics.sparse_products import OPERATIONS_PER_CALL, CentredProducts, column_products
+from mlcore.numerics.sparse_products import (
+    OPERATIONS_PER_CALL,
+    CentredProducts,
+    chosen_columns,
+    column_counts,
+    column_products,
+    largest_entries,
+)
 
 EPS = np.finfo(float).eps
 
@@ -123,3 +130,22 @@ def test_products_of_columns_match_dense_ones(shape, kind):
     # Entries of one place, and in any order.
     twice = sp.csr_array((np.array([1.0, 2.0, 4.0]), np.array([2, 0, 2]), np.array([0, 3])), (1, 3))
     assert_array_equal(column_products(twice, twice), np.outer([2, 0, 5], [2, 0, 5]))
+
+
+@each("dtype", [np.float32, np.float64])
+@each("index", [np.int32, np.int64])
+@each("chosen", [[], [3], [0, 5, 19], list(range(20))])
+def test_columns_are_chosen_counted_and_measured_as_those_of_dense_rows(dtype, index, chosen):
+    rng = np.random.default_rng(len(chosen))
+    dense = np.where(rng.random((30, 20)) < 0.3, rng.normal(size=(30, 20)), 0.0).astype(dtype)
+    dense[7] = 0
+    X = sp.csr_array(dense)
+    X.indices, X.indptr = X.indices.astype(index), X.indptr.astype(index)
+    counts = column_counts(X)
+    assert_array_equal(counts, (dense != 0).sum(axis=0))
+    found = chosen_columns(X, np.array(chosen, np.intp), int(counts[chosen].sum()))
+    found.check_format()
+    assert found.dtype == dtype and found.has_sorted_indices
+    assert_array_equal(found.toarray(), dense[:, chosen])
+    assert_array_equal(largest_entries(X, 12), np.abs(dense[:12]).max(axis=0))
+    assert not largest_entries(X, 0).any()

@@ -17,8 +17,8 @@ weights s p_a p_b: the blocks of the Hessian off the diagonal, negative.
 """
 from cython cimport floating
 from cython.parallel cimport prange, threadid
-from libc.math cimport fabs, sqrt
-from libc.stdint cimport int32_t, int64_t, uint16_t
+from libc.math cimport sqrt
+from libc.stdint cimport int64_t, uint16_t
 
 from mlcore._ext.linear_model.class_rows cimport add_row, add_scores, index
 from mlcore._ext.linear_model.logistic_losses cimport SCORES, losses, pair_roots
@@ -42,37 +42,6 @@ def rows_of_block(Py_ssize_t width, bint products, /):
     Sums of products may be far larger than the rows, and so are read for as many as can be packed.
     """
     return SCATTER_ROWS_d if products else max(8, min(SCATTER_ROWS_d, IN_CACHE // width))
-
-
-def largest_entries(const floating[::1] data, const index[::1] columns, Py_ssize_t end,
-                    double[::1] largest, /):
-    """largest (d,) := the largest absolute value in each column of the first `end` entries, or its
-    own: a quarter of the time of NumPy.
-    """
-    cdef Py_ssize_t t
-    with nogil:
-        for t in range(end):
-            largest[columns[t]] = max(largest[columns[t]], fabs(<double> data[t]))
-
-
-def chosen_columns(const floating[::1] data, const index[::1] columns, const index[::1] ends,
-                   const int32_t[::1] place, floating[::1] values, int32_t[::1] places,
-                   int64_t[::1] starts, /):
-    """Set the entries of CSR rows, and `starts` (n + 1,) of these, in the columns that have a
-    `place` (d,), not -1; one place more is written to than there are entries. A third of the time
-    of SciPy, as no branch depends on what columns follow.
-    """
-    cdef Py_ssize_t i, t
-    cdef int64_t count = 0
-    cdef int32_t j
-    with nogil:
-        for i in range(ends.shape[0] - 1):
-            starts[i] = count
-            for t in range(ends[i], ends[i + 1]):
-                j = place[columns[t]]
-                values[count], places[count] = data[t], j
-                count += j >= 0
-        starts[ends.shape[0] - 1] = count
 
 
 def work_size(Py_ssize_t width, Py_ssize_t c, /):

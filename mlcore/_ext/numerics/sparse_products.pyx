@@ -1,12 +1,13 @@
 """Hot loops of mlcore.numerics.sparse_products: sparse rows, less a rank-one matrix, times a block
-of vectors (sparse_products.c), and the moments of their columns.
+of vectors (sparse_products.c), and the moments, sizes and copies of their columns.
 
 Rows in CSR format: indptr (m + 1,), indices and values, of N columns. V (N, width), C order, the
-width 1, 4 or 8. Groups of rows, from first[g] to last[g], have sums of their own, which the caller
-adds in their order, so the thread count never changes a bit. O(nnz width) time, no scratch.
+width 1, 4 or 8. Groups of rows, from first[g] to last[g], have sums of their own, added in their
+order, so the thread count never changes a bit. O(nnz width) time, no scratch.
 """
 from cython cimport floating
 from cython.parallel cimport prange
+from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
@@ -40,38 +41,34 @@ def rows_times(const int64_t[::1] indptr, const int32_t[::1] indices, const floa
 
 
 def gram_times(const int64_t[::1] indptr, const int32_t[::1] indices, const floating[::1] values,
-               const double[::1] left, const double[::1] shift, const int64_t[::1] first,
-               const int64_t[::1] last, const double[:, ::1] V, double[:, :, ::1] out,
-               double[:, ::1] sums, int n_threads, /):
-    """out (groups, N, width) += A'T and sums (groups, width) += left'T, T = A V - left shift'."""
-    cdef Py_ssize_t width = V.shape[1], group
-    for group in prange(first.shape[0], nogil=True, num_threads=n_threads, schedule="dynamic"):
-        gram_times_of_rows(first[group], last[group], &indptr[0], &indices[0], &values[0],
-                           &left[0], &shift[0], &V[0, 0], width, &out[group, 0, 0],
-                           &sums[group, 0])
-
-
-def gram_of_vector(const int64_t[::1] indptr, const int32_t[::1] indices,
-                   const floating[::1] values, const double[::1] left, const double[::1] right,
-                   double shift, const int64_t[::1] first, const int64_t[::1] last,
-                   const double[::1] v, double[:, ::1] parts, double[::1] out, int n_threads, /):
-    """out (N,) = A'T - (left'T) right, T = A v - left shift: all of one product, as the sums of
-    NumPy take a sixth of the time of small ones. Scratch parts (groups, N + 1).
+               const double[::1] left, const double[::1] right, const double[::1] shift,
+               const int64_t[::1] first, const int64_t[::1] last, const double[:, ::1] V,
+               double[:, :, ::1] parts, double[:, ::1] out, bint begins, bint ends,
+               int n_threads, /):
+    """out (N, width) = A'T - right (left'T), T = A V - left shift', by calls for ranges of rows, of
+    which the first `begins` and the last `ends`. Scratch parts (groups, N + 1, width), the last row
+    of a group its left'T.
     """
-    cdef Py_ssize_t groups = first.shape[0], n = out.shape[0], group, j
-    cdef double total = 0
+    cdef Py_ssize_t groups = first.shape[0], n = out.shape[0], width = V.shape[1], group, j, k
+    cdef double* sums
+    cdef double* part
     for group in prange(groups, nogil=True, num_threads=n_threads, schedule="dynamic"):
-        memset(&parts[group, 0], 0, (n + 1) * sizeof(double))
+        if begins:
+            memset(&parts[group, 0, 0], 0, (n + 1) * width * sizeof(double))
         gram_times_of_rows(first[group], last[group], &indptr[0], &indices[0], &values[0],
-                           &left[0], &shift, &v[0], 1, &parts[group, 0], &parts[group, n])
+                           &left[0], &shift[0], &V[0, 0], width, &parts[group, 0, 0],
+                           &parts[group, n, 0])
+    if not ends:
+        return
     with nogil:
-        for group in range(groups):
-            total += parts[group, n]
+        sums = &parts[0, 0, 0]
+        for group in range(1, groups):
+            part = &parts[group, 0, 0]
+            for j in range((n + 1) * width):
+                sums[j] += part[j]
         for j in range(n):
-            out[j] = -total * right[j]
-        for group in range(groups):
-            for j in range(n):
-                out[j] += parts[group, j]
+            for k in range(width):
+                out[j, k] = sums[j * width + k] - right[j] * sums[n * width + k]
 
 
 def column_products(const index[::1] starts, const index[::1] rows, const double[::1] values,
@@ -103,6 +100,37 @@ def count_columns(const index[::1] indices, int64_t[::1] counts, /):
     with nogil:
         for k in range(indices.shape[0]):
             counts[indices[k]] += 1
+
+
+def largest_entries(const floating[::1] data, const index[::1] columns, Py_ssize_t end,
+                    double[::1] largest, /):
+    """largest (d,) := the largest absolute value in each column of the first `end` entries, or its
+    own: a quarter of the time of NumPy.
+    """
+    cdef Py_ssize_t t
+    with nogil:
+        for t in range(end):
+            largest[columns[t]] = max(largest[columns[t]], fabs(<double> data[t]))
+
+
+def chosen_columns(const floating[::1] data, const index[::1] columns, const index[::1] ends,
+                   const int32_t[::1] place, floating[::1] values, int32_t[::1] places,
+                   int64_t[::1] starts, /):
+    """Set the entries of CSR rows, and `starts` (n + 1,) of these, in the columns that have a
+    `place` (d,), not -1; one place more is written to than there are entries. A third of the time
+    of SciPy, as no branch depends on what columns follow.
+    """
+    cdef Py_ssize_t i, t
+    cdef int64_t count = 0
+    cdef int32_t j
+    with nogil:
+        for i in range(ends.shape[0] - 1):
+            starts[i] = count
+            for t in range(ends[i], ends[i + 1]):
+                j = place[columns[t]]
+                values[count], places[count] = data[t], j
+                count += j >= 0
+        starts[ends.shape[0] - 1] = count
 
 
 def columns_of(const int64_t[::1] indptr, const int32_t[::1] indices, const floating[::1] values,

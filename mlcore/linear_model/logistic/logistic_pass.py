@@ -9,6 +9,7 @@ from scipy import sparse as sp
 from mlcore._ext.linear_model import logistic_pass as _ext
 from mlcore.checks.stored import stored
 from mlcore.numerics.scatter import ROWS, has_zeros, origin_of, powers_of_two
+from mlcore.numerics.sparse_products import chosen_columns, largest_entries
 from mlcore.runtime.scratch import scratch_array
 from mlcore.runtime.threads import effective_threads, items_per_call
 
@@ -98,9 +99,7 @@ class LogisticRows:
         """Scale columns by the largest deviations in the first rows."""
         X = self.X
         if sp.issparse(X):
-            largest, end = np.zeros(self.d), X.indptr[min(ROWS, self.n)]
-            _ext.largest_entries(X.data, X.indices, end, largest)
-            powers = np.frexp(largest)[1]
+            powers = np.frexp(largest_entries(X, min(ROWS, self.n)))[1]
         else:
             powers = powers_of_two(X[:ROWS], self.shift)
         self.scale = np.ldexp(1.0, -np.clip(powers, -1000, 1000))
@@ -110,6 +109,13 @@ class LogisticRows:
         other = copy.copy(self)
         other.weight, other.total, other._equal = weight, float(weight.sum()), False
         return other
+
+    def of_columns(self, columns: np.ndarray, size: int) -> "LogisticRows":
+        """Return the sparse rows in some columns, which have so many entries, without offsets."""
+        return LogisticRows(
+            chosen_columns(self.X, columns, size), self.codes, self.weight, None, self.n_scores,
+            self.intercept, Columns(self.shift[columns], self.scale[columns]),
+        )  # fmt: skip
 
     def rows_of_block(self, *, products: bool) -> int:
         """Return the number of rows that are read together."""

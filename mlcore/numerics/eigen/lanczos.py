@@ -11,6 +11,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh, lobpcg
 
 from mlcore._ext.numerics import eigen as _ext
 from mlcore.numerics.eigen.lapack import eigenpairs
+from mlcore.runtime.scratch import scratch_array
 from mlcore.runtime.threads import effective_threads, pieces, single_threaded_blas
 
 _WIDTH = 8  # the number of vectors in a block is a multiple of this
@@ -19,6 +20,8 @@ _DENSE = 400  # rows up to which a full decomposition by LAPACK is quicker
 _ORTHOGONAL = 3e-15  # cosines below this are rounding
 _HALF = 1e-8  # cosines that change no residual of a rounded matrix
 _NEARLY = 1e-2  # cosines of vectors whose Cholesky factor makes them orthogonal to rounding
+_LOST = 100  # roundings of cosines of unit vectors, at most, that one factor leaves
+_EPS = float(np.finfo(np.float64).eps)
 _ILL = 1e-5  # smallest pivot of a trusted Cholesky factor of unit vectors
 _SURE = 1e3  # a pivot above this multiple of the rank tolerance needs no pivoted QR
 _ROUGH = 0.5  # part of the tolerance for the search of a matrix that is rounded
@@ -298,10 +301,10 @@ class _Search:
         room = room if S.sparse else min(room, max(6 * block, n // 16))
         exact, count = orthogonal == _ORTHOGONAL, 0
         # The basis begins with the known eigenvectors.
-        V = np.empty((fixed + room, n))  # a row is a vector of the basis
+        V = scratch_array((fixed + room, n), np.dtype(np.float64))  # a row is a vector of the basis
         V[:fixed] = known.T
         H = np.zeros((room, room))  # S in the basis, without the known eigenvectors
-        X = orthonormal_block(X, V[:fixed], 0.0, rng)
+        X, cosines = orthonormal_block(X, V[:fixed], 0.0, rng)
         m, steps, size, look = 0, [], 0.0, self.sought
         while True:
             V[fixed + m : fixed + m + block] = X.T
@@ -334,7 +337,10 @@ class _Search:
             elif steps:
                 steps.append(steps[-1])
             # The next block; a full basis starts anew from its best vectors.
-            X = orthonormal_block(W, basis, size, rng, orthogonal)
+            # Twice is enough, and once is where little was subtracted: Parlett, *The symmetric
+            # eigenvalue problem*, 1998, 6.9. Cosines grow by no more than what is lost of W.
+            cosines = (np.linalg.norm(C), cosines + _EPS)
+            X, cosines = orthonormal_block(W, basis, size, rng, orthogonal, cosines)
             if m + block > room:
                 kept = min(max(self.sought + block, room // 2), room - block)
                 V[fixed : fixed + kept] = Y[:, :kept].T @ basis[fixed:]
@@ -380,15 +386,27 @@ def basis_for(tol: float, m: int, count: int, worst: float, power: float = _POWE
 
 
 def orthonormal_block(
-    W: Any, basis: Any, size: Any, rng: Any, orthogonal: Any = _ORTHOGONAL
-) -> Any:
-    """Return as many orthonormal columns, orthogonal to the basis, whose span holds that of W.
+    W: Any,
+    basis: Any,
+    size: Any,
+    rng: Any,
+    orthogonal: Any = _ORTHOGONAL,
+    subtracted: tuple[float, float] = (np.inf, np.inf),
+) -> tuple[Any, float]:
+    """Return as many orthonormal columns, orthogonal to the basis, whose span holds that of W, and
+    about the largest cosine between them and the basis.
 
-    If W is deficient, others are drawn, which may find vectors of a multiple eigenvalue.
+    If W is deficient, others are drawn, which may find vectors of a multiple eigenvalue. The basis
+    times factors of a norm was subtracted from W, with cosines in the basis: both `subtracted`.
+    Cosines are computed where these do not show that they are small enough.
     """
-    least = 4 * np.finfo(np.float64).eps * size
-    X = _by_cholesky(W, _SURE * least)
-    if X is None:
+    least = 4 * _EPS * size
+    X, left = _by_cholesky(W, _SURE * least, orthogonal)
+    if X is not None:
+        cosines = subtracted[1] * max(1.0, subtracted[0] / left)
+        if cosines < orthogonal:
+            return X, cosines
+    else:
         X, R, _ = linalg.qr(W, mode="economic", pivoting=True, check_finite=False)
         rank = int(np.count_nonzero(np.abs(R.diagonal()) > least))
         if rank < W.shape[1]:
@@ -396,17 +414,18 @@ def orthonormal_block(
             X /= np.linalg.norm(X, axis=0)
     for _ in range(3):  # rounding leaves a part along the basis
         along = _along(basis, X)
-        if np.abs(along).max(initial=0.0) < orthogonal:
+        cosines = float(np.abs(along).max(initial=0.0))
+        if cosines < orthogonal:
             break
         X = _less(X, basis, along)
-        Q = _by_cholesky(X, 0.0)
+        Q, _ = _by_cholesky(X, 0.0)
         X = linalg.qr(X, mode="economic", check_finite=False)[0] if Q is None else Q
-    return X
+    return X, cosines
 
 
 def orthonormal(W: np.ndarray) -> np.ndarray:
     """Return Q of ``W = QR``, the diagonal of R positive, mostly in a third of LAPACK's time."""
-    Q = _by_cholesky(W, 0.0)
+    Q, _ = _by_cholesky(W, 0.0)
     if Q is None:
         Q, R = linalg.qr(W, mode="economic", check_finite=False)
         Q *= np.where(R.diagonal() < 0, -1.0, 1.0)
@@ -436,28 +455,30 @@ def _less(W, basis, C):
     return W
 
 
-def _by_cholesky(W, least):
-    """Return Q of W = QR by factors of W'W: a fifth of the time of reflections.
+def _by_cholesky(W, least, orthogonal=0.0):
+    """Return Q of W = QR by factors of W'W, with cosines of rounding or less than `orthogonal`, and
+    the least diagonal value of R: a fifth of the time of reflections.
 
     None if W is so ill-conditioned that W'W has lost it, or R has a diagonal value up to `least`.
     """
+    left = None
     for _ in range(3):
         G = W.T @ W
         norms = np.sqrt(G.diagonal())
         if not norms.min(initial=np.inf) > least:
-            return None
+            return None, 0.0
         G /= norms
         G /= norms[:, None]
         R, info = lapack.dpotrf(G, clean=1)
-        if (
-            info != 0
-            or R.diagonal().min(initial=1.0) < _ILL
-            or (R.diagonal() * norms).min() <= least
-        ):
-            return None
+        pivots = R.diagonal()
+        pivot, rest = pivots.min(initial=1.0), (pivots * norms).min()
+        if info != 0 or pivot < _ILL or rest <= least:
+            return None, 0.0
+        left = float(rest) if left is None else left
         W = W @ (lapack.dtrtri(R)[0] / norms[:, None])
         G.flat[:: len(G) + 1] -= 1
-        if np.abs(G).max(initial=0.0) < _NEARLY:  # and so this Q was as exact as it gets
-            return W
+        # This Q was as exact as it gets, or as is asked for.
+        if np.abs(G).max(initial=0.0) < _NEARLY or _LOST * _EPS < orthogonal * pivot**2:
+            return W, left
         least = 0.0
-    return None
+    return None, 0.0

@@ -9,15 +9,19 @@ from scipy import sparse as sp
 from threadpoolctl import threadpool_limits
 
 from mlcore.kernels.single_precision import centered_single
+from mlcore.numerics import sparse_products
 from mlcore.numerics.eigen import (
     Scaled,
     by_lapack,
+    lanczos,
     largest_by_lapack,
     leading_eigenpairs,
     orthonormal,
     times,
 )
 from mlcore.numerics.eigen.lanczos import _along, _less, orthonormal_block
+
+EPS = np.finfo(float).eps
 
 
 def symmetric(n, seed=0, rank=None):
@@ -155,10 +159,60 @@ def test_blocks_become_orthonormal_whatever_their_condition(condition):
     basis, U = Q[:, :30].T, Q[:, 30:]
     sizes = np.geomspace(1, 1 / condition, 16) if condition < np.inf else np.arange(16) % 2
     W = U * sizes @ linalg.qr(rng.normal(size=(16, 16)))[0]
-    X = orthonormal_block(W, basis, 1.0, rng)
+    X, cosines = orthonormal_block(W, basis, 1.0, rng)
+    assert cosines < 3e-15
     assert_allclose(X.T @ X, np.eye(16), atol=1e-13)
     assert_allclose(basis @ X, 0, atol=1e-13)
     assert_allclose(X @ (X.T @ W), W, atol=1e-13)  # their span is kept
+
+
+@each("condition", [1, 1e3, 1e7, 1e12])
+@each("remainder", [1.0, 1e-3, 1e-8])
+def test_blocks_whose_cosines_are_not_computed_have_them_small(condition, remainder):
+    """Of what is left after a projection, small parts have lost what is subtracted."""
+    rng = np.random.default_rng(4)
+    Q = linalg.qr(rng.normal(size=(500, 38)), mode="economic")[0]
+    basis, U = np.ascontiguousarray(Q[:, :30].T), Q[:, 30:]
+    sizes = np.geomspace(1, 1 / condition, 8)
+    W = 7.0 * (remainder * U * sizes @ linalg.qr(rng.normal(size=(8, 8)))[0] + Q[:, :8])
+    C = basis @ W
+    W = W - basis.T @ C
+    norm = float(np.linalg.norm(C))
+    X, cosines = orthonormal_block(W, basis, 7.0, rng, 1e-11, (norm, EPS))
+    assert cosines < 1e-11
+    assert_allclose(X.T @ X, np.eye(8), rtol=0, atol=1e-11)
+    assert_allclose(basis @ X, 0, rtol=0, atol=1e-11)
+
+
+def test_a_search_of_a_loose_basis_finds_the_same_pairs(monkeypatch):
+    """Cosines of a basis that are mostly not computed stay below what they may be."""
+    rng = np.random.default_rng(8)
+    A = sp.csr_array(sp.random_array((3000, 900), density=0.01, rng=rng))
+    A = sp.csr_array(A * (1 + np.arange(900)) ** -0.5)
+    S = sparse_products.CentredProducts(A, np.ones(3000), np.asarray(A.mean(axis=0)).ravel())
+    seen, computed = [], []
+    block, along = lanczos.orthonormal_block, lanczos._along
+
+    def recorded(W, basis, *rest):
+        computed.append(0)
+        X, cosines = block(W, basis, *rest)
+        seen.append((np.abs(basis @ X).max(initial=0.0), cosines))
+        return X, cosines
+
+    def counted(basis, W):
+        computed[-1:] = [computed[-1] + 1] if computed else []
+        return along(basis, W)
+
+    monkeypatch.setattr(lanczos, "orthonormal_block", recorded)
+    monkeypatch.setattr(lanczos, "_along", counted)
+    found = leading_eigenpairs(S, 12, rng, narrow=True)
+    values, vectors = np.linalg.eigh(S.dense())
+    assert_allclose(found.values, values[:-13:-1], rtol=1e-9)
+    angles = np.abs(np.einsum("ij,ij->j", found.vectors, vectors[:, :-13:-1]))
+    assert_allclose(angles, 1, rtol=1e-9)
+    assert max(actual for actual, _ in seen) < 1e-11
+    # One of the products with the basis is the projection; the second is left out more than not.
+    assert np.mean(np.array(computed[1:-1]) == 1) > 0.5
 
 
 def test_too_few_steps_are_said():

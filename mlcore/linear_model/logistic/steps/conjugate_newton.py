@@ -11,18 +11,14 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse as sp
 from scipy.linalg import eigvalsh_tridiagonal
 
-from mlcore._ext.linear_model.logistic_pass import chosen_columns
-from mlcore._ext.numerics.sparse_products import count_columns
-from mlcore.linear_model.logistic.logistic_pass import Columns, LogisticRows
 from mlcore.linear_model.logistic.objective import Objective
 from mlcore.linear_model.logistic.steps.hessian_products import Products
 from mlcore.linear_model.logistic.steps.lbfgs import Metric, inverse_of
 from mlcore.linear_model.logistic.steps.newton import Step, search
 from mlcore.linear_model.logistic.steps.sample_system import SampleSystem
-from mlcore.runtime.scratch import scratch_array
+from mlcore.numerics.sparse_products import column_counts
 
 _STEPS = 400  # of conjugate gradients
 _SHARES = 0.25, 0.1  # of the decrement that the first step leaves, and later ones
@@ -138,8 +134,7 @@ class _Metric:
     def __init__(self, objective: Objective) -> None:
         self._objective, self._columns = objective, None
         rows = objective.rows
-        self._counts = np.zeros(rows.d, np.int64)
-        count_columns(rows.X.indices, self._counts)
+        self._counts = column_counts(rows.X)
         count = min(_BLOCK, int((self._counts >= _OFTEN[0] * rows.n).sum()))
         read = min(rows.n, 2 * _ROWS * (count + 1))
         self.has_few = read * count**2 > _DEAR * rows.X.nnz
@@ -157,23 +152,8 @@ class _Metric:
             squares = objective.mean[often] ** 2 + objective.deviation[often] ** 2
             often = np.sort(often[np.argpartition(squares, -_BLOCK)[-_BLOCK:]])
         if self._columns is None or not np.array_equal(often, self._columns):
-            self.rows = LogisticRows(
-                self._copied(often), rows.codes, rows.weight, None, rows.n_scores, rows.intercept,
-                Columns(rows.shift[often], rows.scale[often]),
-            )  # fmt: skip
+            self.rows = rows.of_columns(often, int(self._counts[often].sum()))
         self._columns, self._share, self._is_old = often, len(often) / rows.d, True
-
-    def _copied(self, columns):
-        """Return some columns of the rows."""
-        X = self._objective.rows.X
-        place = np.full(X.shape[1], -1, np.int32)
-        place[columns] = np.arange(len(columns), dtype=np.int32)
-        count = int(self._counts[columns].sum())
-        values, places = (scratch_array((count + 1,), of) for of in (X.dtype, np.dtype(np.int32)))
-        starts = np.empty(X.shape[0] + 1, np.int64)
-        chosen_columns(X.data, X.indices, X.indptr, place, values, places, starts)
-        shape = X.shape[0], len(columns)
-        return sp.csr_array((values[:count], places[:count], starts), shape=shape)
 
     def at(self, products: Products) -> Metric:
         """Return the product of the inverse with gradients, at the point of these products."""
