@@ -29,7 +29,7 @@ def largest_by_lanczos(
     rng = np.random.default_rng(0)
     V, H = np.empty((most + _BLOCK, n)), np.zeros((most + _BLOCK, most + _BLOCK))
     size, m, check = 0.0, 0, max(2 * count + _BLOCK, _LEAST * _BLOCK)
-    X, _ = orthonormal_block(rng.standard_normal((n, _BLOCK)), V[:0], 0.0, rng)
+    X = orthonormal_block(rng.standard_normal((n, _BLOCK)), V[:0], 0.0, rng)
     while True:
         V[m : m + _BLOCK] = X.T
         m += _BLOCK
@@ -50,4 +50,4 @@ def largest_by_lanczos(
             if m >= most or not basis_for(tol, m, count, worst / size, _HOPED) <= most:
                 return None
             check = min(2 * m, most, basis_for(tol, m, count, worst / size))
-        X, _ = orthonormal_block(W, basis, size, rng)
+        X = orthonormal_block(W, basis, size, rng)

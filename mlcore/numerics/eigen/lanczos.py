@@ -304,7 +304,7 @@ class _Search:
         V = scratch_array((fixed + room, n), np.dtype(np.float64))  # a row is a vector of the basis
         V[:fixed] = known.T
         H = np.zeros((room, room))  # S in the basis, without the known eigenvectors
-        X, cosines = orthonormal_block(X, V[:fixed], 0.0, rng)
+        X = orthonormal_block(X, V[:fixed], 0.0, rng)
         m, steps, size, look = 0, [], 0.0, self.sought
         while True:
             V[fixed + m : fixed + m + block] = X.T
@@ -337,10 +337,7 @@ class _Search:
             elif steps:
                 steps.append(steps[-1])
             # The next block; a full basis starts anew from its best vectors.
-            # Twice is enough, and once is where little was subtracted: Parlett, *The symmetric
-            # eigenvalue problem*, 1998, 6.9. Cosines grow by no more than what is lost of W.
-            cosines = (np.linalg.norm(C), cosines + _EPS)
-            X, cosines = orthonormal_block(W, basis, size, rng, orthogonal, cosines)
+            X = orthonormal_block(W, basis, size, rng, orthogonal)
             if m + block > room:
                 kept = min(max(self.sought + block, room // 2), room - block)
                 V[fixed : fixed + kept] = Y[:, :kept].T @ basis[fixed:]
@@ -386,27 +383,15 @@ def basis_for(tol: float, m: int, count: int, worst: float, power: float = _POWE
 
 
 def orthonormal_block(
-    W: Any,
-    basis: Any,
-    size: Any,
-    rng: Any,
-    orthogonal: Any = _ORTHOGONAL,
-    subtracted: tuple[float, float] = (np.inf, np.inf),
-) -> tuple[Any, float]:
-    """Return as many orthonormal columns, orthogonal to the basis, whose span holds that of W, and
-    about the largest cosine between them and the basis.
+    W: Any, basis: Any, size: Any, rng: Any, orthogonal: Any = _ORTHOGONAL
+) -> Any:
+    """Return as many orthonormal columns, orthogonal to the basis, whose span holds that of W.
 
-    If W is deficient, others are drawn, which may find vectors of a multiple eigenvalue. The basis
-    times factors of a norm was subtracted from W, with cosines in the basis: both `subtracted`.
-    Cosines are computed where these do not show that they are small enough.
+    If W is deficient, others are drawn, which may find vectors of a multiple eigenvalue.
     """
     least = 4 * _EPS * size
-    X, left = _by_cholesky(W, _SURE * least, orthogonal)
-    if X is not None:
-        cosines = subtracted[1] * max(1.0, subtracted[0] / left)
-        if cosines < orthogonal:
-            return X, cosines
-    else:
+    X = _by_cholesky(W, _SURE * least, orthogonal)
+    if X is None:
         X, R, _ = linalg.qr(W, mode="economic", pivoting=True, check_finite=False)
         rank = int(np.count_nonzero(np.abs(R.diagonal()) > least))
         if rank < W.shape[1]:
@@ -414,18 +399,17 @@ def orthonormal_block(
             X /= np.linalg.norm(X, axis=0)
     for _ in range(3):  # rounding leaves a part along the basis
         along = _along(basis, X)
-        cosines = float(np.abs(along).max(initial=0.0))
-        if cosines < orthogonal:
+        if np.abs(along).max(initial=0.0) < orthogonal:
             break
         X = _less(X, basis, along)
-        Q, _ = _by_cholesky(X, 0.0)
+        Q = _by_cholesky(X, 0.0, orthogonal)
         X = linalg.qr(X, mode="economic", check_finite=False)[0] if Q is None else Q
-    return X, cosines
+    return X
 
 
 def orthonormal(W: np.ndarray) -> np.ndarray:
     """Return Q of ``W = QR``, the diagonal of R positive, mostly in a third of LAPACK's time."""
-    Q, _ = _by_cholesky(W, 0.0)
+    Q = _by_cholesky(W, 0.0)
     if Q is None:
         Q, R = linalg.qr(W, mode="economic", check_finite=False)
         Q *= np.where(R.diagonal() < 0, -1.0, 1.0)
@@ -456,29 +440,27 @@ def _less(W, basis, C):
 
 
 def _by_cholesky(W, least, orthogonal=0.0):
-    """Return Q of W = QR by factors of W'W, with cosines of rounding or less than `orthogonal`, and
-    the least diagonal value of R: a fifth of the time of reflections.
+    """Return Q of W = QR by factors of W'W, with cosines of rounding or less than `orthogonal`: a
+    fifth of the time of reflections.
 
     None if W is so ill-conditioned that W'W has lost it, or R has a diagonal value up to `least`.
     """
-    left = None
     for _ in range(3):
         G = W.T @ W
         norms = np.sqrt(G.diagonal())
         if not norms.min(initial=np.inf) > least:
-            return None, 0.0
+            return None
         G /= norms
         G /= norms[:, None]
         R, info = lapack.dpotrf(G, clean=1)
         pivots = R.diagonal()
-        pivot, rest = pivots.min(initial=1.0), (pivots * norms).min()
-        if info != 0 or pivot < _ILL or rest <= least:
-            return None, 0.0
-        left = float(rest) if left is None else left
+        pivot = pivots.min(initial=1.0)
+        if info != 0 or pivot < _ILL or (pivots * norms).min() <= least:
+            return None
         W = W @ (lapack.dtrtri(R)[0] / norms[:, None])
         G.flat[:: len(G) + 1] -= 1
         # This Q was as exact as it gets, or as is asked for.
         if np.abs(G).max(initial=0.0) < _NEARLY or _LOST * _EPS < orthogonal * pivot**2:
-            return W, left
+            return W
         least = 0.0
-    return None, 0.0
+    return None
