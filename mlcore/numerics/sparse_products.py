@@ -187,8 +187,9 @@ def chosen_columns(X: Any, columns: np.ndarray, size: int) -> Any:
     place = np.full(X.shape[1], -1, np.int32)
     place[columns] = np.arange(len(columns), dtype=np.int32)
     values, places = (scratch_array((size + 1,), of) for of in (X.dtype, np.dtype(np.int32)))
-    starts = np.empty(X.shape[0] + 1, np.int64)
-    _ext.chosen_columns(X.data, X.indices, X.indptr, place, values, places, starts)
+    starts = np.zeros(X.shape[0] + 1, np.int64)
+    if size:
+        _ext.chosen_columns(X.data, X.indices, X.indptr, place, values, places, starts)
     shape = X.shape[0], len(columns)
     return sp.csr_array((values[:size], places[:size], starts), shape=shape)
 
