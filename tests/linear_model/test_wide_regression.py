@@ -407,6 +407,22 @@ UNITS = [
 ]  # fmt: skip
 
 
+def with_digits(model, X, y, alpha):
+    """Return the objective and its excess over the minimum, in the digits of the context."""
+    n, d = X.shape
+    A, c = mpmath.matrix(X.tolist()), mpmath.matrix(y.tolist())
+    w = mpmath.matrix(model.coef_.tolist())
+    r = c - A * w - mpmath.matrix([mpmath.mpf(model.intercept_)] * n)
+    objective = mpmath.fsum(v**2 for v in r) + alpha * mpmath.fsum(v**2 for v in w)
+    for j in range(d):
+        mean = mpmath.fsum(A[:, j]) / n
+        for i in range(n):
+            A[i, j] -= mean
+    c -= mpmath.matrix([mpmath.fsum(c) / n] * n)
+    a = mpmath.lu_solve(A * A.T + alpha * mpmath.eye(n), c)
+    return objective, objective - alpha * mpmath.fsum(a[i] * c[i] for i in range(n))
+
+
 # Both forms with all units; the shapes and alphas of a form in turn.
 @pytest.mark.parametrize(
     ("form", "n", "d", "alpha", "x_unit", "y_unit"),
@@ -422,17 +438,7 @@ def test_evidence_with_units_far_apart(form, n, d, alpha, x_unit, y_unit, monkey
     X, y = X.toarray() * x_unit, Y[:, 0] * y_unit
     model = LinearRegression(alpha=alpha).fit(form(X), y)
     with mpmath.workdps(400):
-        A, c = mpmath.matrix(X.tolist()), mpmath.matrix(y.tolist())
-        w = mpmath.matrix(model.coef_.tolist())
-        r = c - A * w - mpmath.matrix([mpmath.mpf(model.intercept_)] * n)
-        objective = mpmath.fsum(v**2 for v in r) + alpha * mpmath.fsum(v**2 for v in w)
-        for j in range(d):
-            mean = mpmath.fsum(A[:, j]) / n
-            for i in range(n):
-                A[i, j] -= mean
-        c -= mpmath.matrix([mpmath.fsum(c) / n] * n)
-        a = mpmath.lu_solve(A * A.T + alpha * mpmath.eye(n), c)
-        excess = objective - alpha * mpmath.fsum(a[i] * c[i] for i in range(n))
+        objective, excess = with_digits(model, X, y, alpha)
         assert 0 <= excess <= model.duality_gap_
         # Not one of 1e275 beside an objective of 1e-30, of which the minimum is at least 0.
         most = max(1e-20 * float(y @ y), 1.001 * float(objective))
@@ -597,17 +603,7 @@ def test_the_gap_after_corrections_holds_the_excess_in_fifty_digits(n, d, unit, 
     model = LinearRegression(alpha=alpha).fit(X, Y[:, 0])
     assert single[0] is not None
     with mpmath.workdps(50):
-        A, c = mpmath.matrix(X.tolist()), mpmath.matrix(Y[:, 0].tolist())
-        w = mpmath.matrix(model.coef_.tolist())
-        r = c - A * w - mpmath.matrix([mpmath.mpf(model.intercept_)] * n)
-        objective = mpmath.fsum(v**2 for v in r) + alpha * mpmath.fsum(v**2 for v in w)
-        for j in range(d):
-            mean = mpmath.fsum(A[:, j]) / n
-            for i in range(n):
-                A[i, j] -= mean
-        c -= mpmath.matrix([mpmath.fsum(c) / n] * n)
-        a = mpmath.lu_solve(A * A.T + alpha * mpmath.eye(n), c)
-        excess = objective - alpha * mpmath.fsum(a[i] * c[i] for i in range(n))
+        _, excess = with_digits(model, X, Y[:, 0], alpha)
         assert 0 <= excess <= model.duality_gap_ < 1e-20 * model.objective_
 
 

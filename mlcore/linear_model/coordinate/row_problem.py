@@ -5,7 +5,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mlcore._ext.linear_model import row_problem as _ext
 from mlcore._ext.linear_model.coordinate import duality_gap
 from mlcore.linear_model.coordinate.columns import FAR, Columns
 from mlcore.linear_model.coordinate.penalties import Penalties, Solution
@@ -13,8 +12,8 @@ from mlcore.linear_model.coordinate.working_columns import ColumnProblem
 from mlcore.linear_model.regression.least_squares import EPS
 from mlcore.linear_model.regression.rows import DataUnits, Rows
 from mlcore.numerics.scatter import in_range
+from mlcore.numerics.sparse_products import chosen_columns, column_sums
 from mlcore.runtime.memory import require_memory
-from mlcore.runtime.scratch import scratch_array
 
 _READINGS = 3  # with new columns, after which all columns are copied
 _FEW = 100  # columns whose slopes exceed the penalty at coefficients of 0, at most
@@ -39,21 +38,18 @@ class RowProblem:
         self.dtype = rows.X.dtype
         weight = np.ones(self.n) if rows.weight is None else rows.weight.astype(np.float64)
         self.root, self.total = np.sqrt(weight), float(weight.sum())
-        # Sums over the entries of each column, in one reading.
         Y, self.offset = rows.Y.T.astype(np.float64), np.zeros(k)
         if fit_intercept:
             self.offset = np.average(Y, axis=1, weights=rows.weight)
         Y -= self.offset[:, None]
-        sums = np.zeros((d, 3 + k))
-        X = rows.X
+        self.C = rows.X.T @ (Y * weight).T
         with np.errstate(all="ignore"):  # the caller looks
-            _ext.moments(X.indptr, X.indices, X.data, weight, (Y * weight).T.copy(), sums)
-            self.counts = sums[:, 0].astype(np.int64)
-            self.mean = sums[:, 1] / self.total if fit_intercept else np.zeros(d)
-            self._squares = np.maximum(sums[:, 2] - self.total * self.mean**2, 0.0)
+            counts, _, sums, squares = column_sums(rows.X, weight, np.zeros(d))
+            self.counts = counts.astype(np.int64)
+            self.mean = sums / self.total if fit_intercept else np.zeros(d)
+            self._squares = np.maximum(squares - self.total * self.mean**2, 0.0)
         self.center = self.mean - self.data_units.origin
-        self.size, self.reach = np.sqrt(self._squares), np.sqrt(sums[:, 2])
-        self.C = np.ascontiguousarray(sums[:, 3:])
+        self.size, self.reach = np.sqrt(self._squares), np.sqrt(squares)
         self.Y = Y * self.root
         self.squares = np.einsum("ij,ij->i", self.Y, self.Y)
         self._solved: list[tuple[np.ndarray, ColumnProblem]] = []
@@ -78,9 +74,7 @@ class RowProblem:
         """Return the best coefficients, as `ColumnProblem.solve` does."""
         found = [self._solve(penalties, t, tol, max_iter) for t in range(len(self.squares))]
         if any(one is None for one in found):
-            problem = ColumnProblem.of_columns(
-                self.rows, self._all_columns(), self.Y, self.offset, C=self.C
-            )
+            problem = ColumnProblem.of(self.rows, self._all_columns(), self.fit_intercept, self.C)
             self._solved = [(np.arange(len(self.counts)), problem)]
             return problem.solve(penalties, tol, max_iter, report)
         coef = np.stack([w for w, *_ in found], axis=1)
@@ -97,7 +91,7 @@ class RowProblem:
         lasso, ridge = np.ascontiguousarray(penalties.lasso[:, t]), penalties.ridge
         X, y, y2, n_iter = self.rows.X, self.Y[t], float(self.squares[t]), 0
         noise = np.array([2 * math.sqrt(max(X.shape)) * EPS, 0.0, 2 * EPS])
-        h, members = self.C[:, t].copy(), np.zeros(0, np.intp)
+        h, members = self.C[:, t], np.zeros(0, np.intp)
         with np.errstate(divide="ignore", invalid="ignore"):
             steep = np.where(h == 0, 0.0, np.abs(h) / lasso)
         if np.count_nonzero(steep > 1) > _FEW:
@@ -114,7 +108,7 @@ class RowProblem:
             w = np.zeros(len(h))
             w[members] = found[0, :, 0]
             r = y - problem.columns.fitted(found[0].T, np.arange(len(members)))[0]
-            _ext.correlations(X.indptr, X.indices, X.data, r * self.root, h)
+            h = X.T @ (r * self.root)
             evidence = duality_gap(
                 w, h - ridge * w, float(r @ r), y2, lasso, ridge, self.reach, noise
             )
@@ -128,27 +122,23 @@ class RowProblem:
 
     def _problem_of(self, members, t):
         """Return the problem of target t in these columns, which are copied."""
-        X, of_target = self.rows.X, slice(t, t + 1)
-        starts = np.concatenate(([0], np.cumsum(self.counts[members])))
-        count = int(starts[-1])
-        require_memory(max(1, count), 1, 12, what="a copy of columns", instead="raise the penalty")
-        place = np.full(len(self.counts), -1, np.int32)
-        place[members] = np.arange(len(members), dtype=np.int32)
-        indices, values = (
-            scratch_array((max(1, count),), np.dtype(of)) for of in (np.int32, np.float64)
+        rows, of_target = self.rows, slice(t, t + 1)
+        count = int(self.counts[members].sum())
+        require_memory(max(1, count), 1, 24, what="a copy of columns", instead="raise the penalty")
+        units = self.data_units
+        part = Rows(
+            chosen_columns(rows.X, members, count),
+            rows.Y[:, of_target],
+            rows.weight,
+            units._replace(
+                origin=units.origin[members],
+                power=units.power[members],
+                target_origin=units.target_origin[of_target],
+                target_power=units.target_power[of_target],
+            ),
         )
-        _ext.chosen_columns(
-            X.indptr, X.indices, X.data, self.root, place, starts[:-1].copy(), indices, values
-        )
-        columns = Columns(
-            np.empty((0, self.n)), starts, indices, values, self.mean[members], self.root,
-            self.center[members], self.size[members], self.reach[members],
-            (self.size[members] == 0).astype(np.int8), self.total,
-        )  # fmt: skip
-        return ColumnProblem.of_columns(
-            self.rows, columns, self.Y[of_target], self.offset[of_target],
-            targets=of_target, features=members,
-        )  # fmt: skip
+        columns = Columns.of(part, self.fit_intercept)
+        return ColumnProblem.of(part, columns, self.fit_intercept)
 
     def degrees_of_freedom(self, ridge: np.ndarray, w: np.ndarray) -> float:
         """Return the trace of the map from targets to fitted values, with the signs of w fixed."""

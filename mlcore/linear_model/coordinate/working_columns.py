@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -129,35 +129,21 @@ class ColumnProblem(NamedTuple):
     data_units: DataUnits
 
     @classmethod
-    def of(cls, rows: Rows, columns: Columns, fit_intercept: bool) -> "ColumnProblem":
-        """Return the problem of these rows."""
+    def of(
+        cls, rows: Rows, columns: Columns, fit_intercept: bool, C: np.ndarray | None = None
+    ) -> "ColumnProblem":
+        """Return the problem of these rows; C may be known."""
         Y, k = rows.Y.T.astype(np.float64), rows.Y.shape[1]
         offset = np.zeros(k)
         if fit_intercept:
             offset = np.average(Y, axis=1, weights=rows.weight)
         Y = (Y - offset[:, None]) * columns.root
-        return cls.of_columns(rows, columns, Y, offset)
-
-    @classmethod
-    def of_columns(
-        cls,
-        rows: Rows,
-        columns: Columns,
-        Y: np.ndarray,
-        offset: np.ndarray,
-        *,
-        targets: slice = slice(None),
-        features: Any = slice(None),
-        C: np.ndarray | None = None,
-    ) -> "ColumnProblem":
-        """Return the problem of these targets in columns that are some features; C may be known."""
         if C is None:
             C = np.stack([columns.times(y) for y in Y], axis=1)
         data_units = rows.data_units
-        shift = np.zeros((0, len(Y)), np.int64)
+        shift = np.zeros((0, k), np.int64)
         if rows.X.dtype == np.float32:
-            power = data_units.target_power[targets]
-            shift = power - data_units.power[features][:, None]
+            shift = data_units.target_power - data_units.power[:, None]
         squares = np.einsum("ij,ij->i", Y, Y)
         return cls(
             columns, _Members(columns), Y, C, squares, offset, shift, len(columns.root),
