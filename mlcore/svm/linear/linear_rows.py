@@ -202,7 +202,8 @@ class LinearRows:
                     X.data, X.indices, X.indptr, first, last, of_rows, of_columns, self._counts
                 )
             return of_rows, of_columns
-        for rows in _blocks(self.X, 0, self.n):
+        for start in range(0, self.n, ROWS):
+            rows = slice(start, start + ROWS)
             block = _double(self.X[rows]) ** 2
             of_rows[rows] = block @ np.ones(self.d)
             of_columns += np.ones(len(block)) @ block
