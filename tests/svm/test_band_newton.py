@@ -62,7 +62,7 @@ def test_the_minimum_along_a_line_is_exact(seed):
     rows, theta = LinearRows(X), rng.normal(size=3)
     point = first_point(rows, band, theta, 0.3, False)
     p = -point.gradient
-    t = band_newton._along(band, point.f, X @ p, float(theta @ p), float(p @ p))
+    t = band_newton.least_along(band, point.f, X @ p, float(theta @ p), float(p @ p))
 
     def value(t):
         return point_at(rows, band, theta + t * p, 0.3, point.f + t * (X @ p)).value
@@ -70,7 +70,7 @@ def test_the_minimum_along_a_line_is_exact(seed):
     best = minimize_scalar(value, bounds=(0, 10), method="bounded", options={"xatol": 1e-10})
     assert_allclose(t, best.x, rtol=1e-5)
     assert value(t) <= best.fun + 1e-12 * abs(best.fun)
-    back = band_newton._along(band, point.f, -(X @ p), -float(theta @ p), float(p @ p))
+    back = band_newton.least_along(band, point.f, -(X @ p), -float(theta @ p), float(p @ p))
     assert_allclose(back, -t, rtol=1e-12)
 
 

@@ -10,8 +10,8 @@ from sklearn import svm as peer
 
 from dual_problems import check, fitted_by, matrix, problem, rows_of, samples, violation
 from mlcore.svm import SVC, SVR, LinearSVC
-from mlcore.svm.linear.dual_start import dual_start
 from mlcore.svm.smo import smo
+from mlcore.svm.smo.dual_start import dual_start
 from mlcore.svm.smo.kernel_cache import KernelCache
 
 AT_ONCE = {"many": 0, "small": 0}  # sizes with which all problems begin from such a start

@@ -95,7 +95,7 @@ class BandSystem:
             step = self._by_conjugate_gradients(weight, right, fixed)
         if step is None:
             self._update(weight)
-            step = self._solved(right, fixed)
+            step = newton_step(self._M, right, fixed)
         return step[:-1], float(step[-1])
 
     def _is_slow(self, weight):
@@ -119,22 +119,6 @@ class BandSystem:
                 if len(side):
                     self._M += self.rows.gram(side, change[side])
         self._weight = weight
-
-    def _solved(self, right, fixed):
-        H = self._M.copy()
-        d = len(H) - 1
-        H.flat[: d * (d + 2) : d + 2] += 1
-        if fixed:
-            H, right = H[:d, :d], right[:d]
-        scale = 1 / np.sqrt(np.maximum(H.diagonal(), np.finfo(float).tiny))
-        H = H * scale * scale[:, None]
-        ridge = 0.0
-        while (factor := _factored(H, ridge)) is None:
-            ridge = max(1e-15, 10 * ridge)
-            if ridge > 1:
-                return np.append(right, 0.0) if fixed else right
-        step = scale * lapack.dpotrs(factor, scale * right, lower=1)[0]
-        return np.append(step, 0.0) if fixed else step
 
     def _in_rows(self, weight, right, fixed):
         """Return the step from a system of the rows in the band, which are few."""
@@ -222,6 +206,24 @@ class BandSystem:
         return z
 
 
+def newton_step(M: np.ndarray, right: np.ndarray, fixed: bool) -> np.ndarray:
+    """Return the solution (d + 1,) of ``I + M``, the last of which is 0 if it is `fixed`."""
+    H = M.copy()
+    d = len(H) - 1
+    H.flat[: d * (d + 2) : d + 2] += 1
+    if fixed:
+        H, right = H[:d, :d], right[:d]
+    scale = 1 / np.sqrt(np.maximum(H.diagonal(), np.finfo(float).tiny))
+    H = H * scale * scale[:, None]
+    ridge = 0.0
+    while (factor := _factored(H, ridge)) is None:
+        ridge = max(1e-15, 10 * ridge)
+        if ridge > 1:
+            return np.append(right, 0.0) if fixed else right
+    step = scale * lapack.dpotrs(factor, scale * right, lower=1)[0]
+    return np.append(step, 0.0) if fixed else step
+
+
 def _iterated(times, right, precondition, most, share):
     """Return a step, and True if a `share` of the energy is left, after `most` products at most."""
     iterates = conjugate_gradients(times, right, precondition, lambda a, b: float(a @ b))
@@ -285,7 +287,8 @@ def _evaluated(band, f, beta, inside):
     return _ext.evaluate(e, band.offset, band.sigma, band.lower, band.upper, band.eps, beta, inside)
 
 
-def _along(band, f, q, slope, curvature):
+def least_along(band: Band, f: np.ndarray, q: np.ndarray, slope: float, curvature: float) -> float:
+    """Return the t of the least value at scores ``f + t q``, less ``t slope + t² curvature/2``."""
     return _ext.minimise_along(
         band.y - f, q, band.offset, band.sigma, band.lower, band.upper, band.eps, slope, curvature
     )
@@ -293,7 +296,7 @@ def _along(band, f, q, slope, curvature):
 
 def with_best_intercept(band: Band, b: float, f: np.ndarray) -> tuple[float, np.ndarray]:
     """Return the intercept that is best for scores f, in which b is, and the scores with it."""
-    t = _along(band, f, np.ones(len(f)), 0.0, 0.0)
+    t = least_along(band, f, np.ones(len(f)), 0.0, 0.0)
     return b + t, f + t
 
 
@@ -317,7 +320,7 @@ def newton_points(
         p, pb = system.solve(weight, point.gradient, -point.total, fit_intercept)
         q = rows.times(p) + pb
         slope, curvature = float(point.theta @ p), float(p @ p)
-        t = _along(band, point.f, q, slope, curvature)
+        t = least_along(band, point.f, q, slope, curvature)
         theta, b, f = point.theta + t * p, point.b + t * pb, point.f + t * q
         if fit_intercept:
             b, f = with_best_intercept(band, b, f)

@@ -3,6 +3,7 @@
 Callers see to it that BLAS has one thread.
 """
 
+import math
 from functools import cached_property
 from typing import Any
 
@@ -53,19 +54,26 @@ class LinearRows:
         if origin is not None:
             require_memory(*X.shape, 8, what="a copy of the samples", instead="centre them before")
             X = less(X, origin)
-        largest = 0.0
-        for part in _parts(X):
-            largest = max(largest, float(part.max(initial=0)), -float(part.min(initial=0)))
-        power = int(np.frexp(largest)[1])
-        power = 0 if abs(power) <= _PLAIN else power
-        if power and sp.issparse(X):
-            X = _csr(np.ldexp(X.data, -power), X.indices, X.indptr, X.shape)
-        elif power:
-            X = np.ldexp(X, -power)
         if sp.issparse(X):
             X = _csr(_double(X.data), X.indices, X.indptr, X.shape)
         elif origin is None:
             X = _compressed(X)
+        rows = cls(X, origin)
+        longest = math.sqrt(
+            rows.squares[0].max(initial=0.0)
+        )  # at most sqrt(d) times the largest value
+        if math.ldexp(math.sqrt(rows.d), -_PLAIN) <= longest < math.ldexp(1.0, _PLAIN):
+            return rows
+        largest = 0.0
+        for part in _parts(X):
+            largest = max(largest, float(part.max(initial=0)), -float(part.min(initial=0)))
+        power = int(np.frexp(largest)[1])
+        if abs(power) <= _PLAIN:
+            return rows
+        if sp.issparse(X):
+            X = _csr(np.ldexp(X.data, -power), X.indices, X.indptr, X.shape)
+        else:
+            X = np.ldexp(X, -power)
         return cls(X, origin, power)
 
     def chosen(self, rows: Any) -> "LinearRows":
@@ -202,11 +210,8 @@ class LinearRows:
                     X.data, X.indices, X.indptr, first, last, of_rows, of_columns, self._counts
                 )
             return of_rows, of_columns
-        for start in range(0, self.n, ROWS):
-            rows = slice(start, start + ROWS)
-            block = _double(self.X[rows]) ** 2
-            of_rows[rows] = block @ np.ones(self.d)
-            of_columns += np.ones(len(block)) @ block
+        for first, last in pieces(self.n, self.d):
+            _ext.dense_squares(self.X, first, last, of_rows, of_columns)
         return of_rows, of_columns
 
 

@@ -29,6 +29,7 @@ from mlcore.svm.linear.dual_descent import dual_descent_points, steps_left, whol
 from mlcore.svm.linear.interior_point import interior_points
 from mlcore.svm.linear.linear_rows import LinearRows
 from mlcore.svm.linear.loss_problem import DualPoint, LossProblem
+from mlcore.svm.linear.tall_newton import suits, tall_newton_points
 
 _STRIDE = 8  # rows of which one is in the problem that gives a start
 _PART = 1024  # rows of such a problem at least
@@ -281,18 +282,25 @@ def _sweeps_are_short(rows):
 
 def _squared_steps(run, rows, problem, fit_intercept, start, most):
     """Take Newton steps, up to `most`; return True if the fit ends, or no step helps."""
-    band = squared_band(problem)
-    point = first_point(rows, band, start.theta, start.b, fit_intercept)
-    if run.ends(0, _squared_point(point)):
-        return True
-    points = newton_points(BandSystem(rows, rough=True), band, point, fit_intercept)
-    for count, new in enumerate(points, start=1):
-        if run.ends(count, _squared_point(new)):
+    for count, point in enumerate(_squared_points(rows, problem, fit_intercept, start)):
+        if run.ends(count, point):
             return True
         if count == most:
             run.before += count
             return False
     return True
+
+
+def _squared_points(rows, problem, fit_intercept, start):
+    """Yield the points of Newton steps, the start the first."""
+    if suits(rows):
+        yield from tall_newton_points(rows, problem, start, fit_intercept)
+        return
+    band = squared_band(problem)
+    point = first_point(rows, band, start.theta, start.b, fit_intercept)
+    yield _squared_point(point)
+    for new in newton_points(BandSystem(rows, rough=True), band, point, fit_intercept):
+        yield _squared_point(new)
 
 
 def _squared_point(point):

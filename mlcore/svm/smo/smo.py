@@ -41,9 +41,9 @@ import numpy as np
 
 from mlcore.kernels.gram_rows import LINE
 from mlcore.runtime.threads import single_threaded_blas
-from mlcore.svm.linear.dual_start import dual_start
 from mlcore.svm.smo.bias import constraint_multipliers, round_to_bounds
 from mlcore.svm.smo.chunking import Chunks
+from mlcore.svm.smo.dual_start import dual_start
 from mlcore.svm.smo.feasible_start import start_with_sums
 from mlcore.svm.smo.problem import Solution
 from mlcore.svm.smo.small_problem import solve_small

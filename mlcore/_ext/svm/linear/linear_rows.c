@@ -36,5 +36,28 @@ VALUES(d, vdouble)
 ROW(f, float)
 ROW(d, double)
 
-SIMD_TABLE(linear_rows, .f = {.filled = filled_f, .compress = take_f},
-           .d = {.filled = filled_d, .compress = take_d})
+#define SQUARES(suffix, real)                                                               \
+  static void squares_##suffix(ptrdiff_t rows, ptrdiff_t d, const real *X, double *of_rows, \
+                               double *of_columns) {                                        \
+    for (ptrdiff_t i = 0; i < rows; i++, X += d) {                                          \
+      vdouble sum = {0};                                                                    \
+      double rest = 0;                                                                      \
+      ptrdiff_t j = 0;                                                                      \
+      for (; j + LANES_d <= d; j += LANES_d) {                                              \
+        const vdouble x = widen_##suffix(X + j), square = x * x;                            \
+        sum += square;                                                                      \
+        store_d(of_columns + j, load_d(of_columns + j) + square);                           \
+      }                                                                                     \
+      for (; j < d; j++) {                                                                  \
+        const double square = (double)X[j] * X[j];                                          \
+        rest += square;                                                                     \
+        of_columns[j] += square;                                                            \
+      }                                                                                     \
+      of_rows[i] = lane_sum_d(sum) + rest;                                                  \
+    }                                                                                       \
+  }
+SQUARES(f, float)
+SQUARES(d, double)
+
+SIMD_TABLE(linear_rows, .f = {.filled = filled_f, .compress = take_f, .squares = squares_f},
+           .d = {.filled = filled_d, .compress = take_d, .squares = squares_d})

@@ -1,9 +1,9 @@
-"""Hot loops of mlcore.svm.linear.linear_rows: sparse copies of rows, and products of columns."""
+"""Hot loops of mlcore.svm.linear.linear_rows: squares, sparse copies of rows, products of columns."""
 from cython cimport floating
 from libc.stdint cimport int32_t, int64_t
 
 from mlcore._ext.svm.linear.linear_rows_h cimport compress as compress_row
-from mlcore._ext.svm.linear.linear_rows_h cimport filled
+from mlcore._ext.svm.linear.linear_rows_h cimport filled, squares_d, squares_f
 
 ctypedef fused index:
     int32_t
@@ -132,3 +132,15 @@ def compress(const floating[:, ::1] X, Py_ssize_t first, Py_ssize_t last,
     with nogil:
         for i in range(first, last):
             compress_row(X.shape[1], &X[i, 0], &data[ends[i]], &columns[ends[i]])
+
+
+def dense_squares(const floating[:, ::1] X, Py_ssize_t first, Py_ssize_t last, double[::1] of_rows,
+                  double[::1] of_columns, /):
+    """Do as `squares` for dense rows."""
+    if last <= first or not X.shape[1]:
+        return
+    with nogil:
+        if floating is float:
+            squares_f(last - first, X.shape[1], &X[first, 0], &of_rows[first], &of_columns[0])
+        else:
+            squares_d(last - first, X.shape[1], &X[first, 0], &of_rows[first], &of_columns[0])
