@@ -2,8 +2,11 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
+from mlcore.svm import LinearSVR
+from mlcore.svm.linear import tall_newton
 from mlcore.svm.linear.linear_rows import LinearRows
 from mlcore.svm.linear.loss_problem import DualPoint, LossProblem
 from mlcore.svm.linear.tall_newton import _Sums, suits, tall_newton_points
@@ -75,10 +78,21 @@ def test_the_gap_is_that_of_its_dual_variables(of_classes, fit_intercept):
 def test_steps_end_at_rounding(of_classes):
     X, problem, _ = data(3000, 6, np.float64, of_classes)
     rows = LinearRows(X)
-    assert suits(rows)
     start = DualPoint(np.zeros(6), 0.0, np.zeros(3000), np.inf, np.inf)
     *_, last = tall_newton_points(rows, problem, start, True)
     assert last.gap <= 1e-20 * last.value
+
+
+def test_fits_of_many_rows_take_these_steps(monkeypatch):
+    X, problem, _ = data(2000, 8, np.float64, False)
+    plain = LinearSVR(loss="squared_epsilon_insensitive", epsilon=0.3, tol=1e-12)
+    plain.fit(X, problem.y, problem.cost)
+    monkeypatch.setattr(tall_newton, "_VALUES", 1)
+    assert suits(LinearRows(X))
+    tall = clone(plain).fit(X, problem.y, problem.cost)
+    assert tall.duality_gap_ <= 1e-12 * tall.objective_
+    np.testing.assert_allclose(tall.coef_, plain.coef_, rtol=1e-6)
+    assert tall.coef_.tobytes() != plain.coef_.tobytes()
 
 
 def test_threads_do_not_change_a_bit():

@@ -1,8 +1,8 @@
 """Semismooth Newton steps for squared losses of many dense rows with few features.
 
-The rows of other shapes are read for the scores, the gradient and the Hessian of a step each, and
-for the minimum along its line: see `mlcore.svm.linear.band_newton`. Here one reading gives them
-all, and steps are whole as long as they lower the value.
+The rows of other shapes are read for the scores, the gradient and the Hessian of a step each: see
+`mlcore.svm.linear.band_newton`. Here one reading gives them all, and another the minimum along the
+line of a step, which whole steps do without.
 """
 
 from collections.abc import Iterator
@@ -13,13 +13,20 @@ import numpy as np
 from mlcore._ext.svm.linear import tall_newton as _ext
 from mlcore.runtime.scratch import scratch_array
 from mlcore.runtime.threads import effective_threads, pieces
-from mlcore.svm.linear.band_newton import least_along, newton_step, squared_band
+from mlcore.svm.linear.band_newton import (
+    least_along,
+    newton_step,
+    squared_band,
+    with_best_intercept,
+)
 from mlcore.svm.linear.linear_rows import LinearRows
 from mlcore.svm.linear.loss_problem import DualPoint, LossProblem
 
-_FEATURES = 150  # most, above which BLAS makes up for its readings
+# Features at least, whose products fill vectors, and at most: of more, BLAS makes up for readings.
+_FEW, _MANY = 8, 100
+_VALUES = 1_500_000  # at least, beyond the caches of a processor: others are soon read again
 _GROUPS, _LEAST = 8, 1024  # groups of rows with sums of their own, and rows of one at least
-_LOWER = 1e-4  # share of what the slope promises, by which a whole step must lower the value
+_FLAT = 0.1  # share of the slope that may be left along a step, for it to be whole
 
 
 class _Point(NamedTuple):
@@ -44,8 +51,8 @@ class _Point(NamedTuple):
 
 
 def suits(rows: LinearRows) -> bool:
-    """Return True for dense rows of few features."""
-    return not rows.sparse and 0 < rows.d <= _FEATURES and rows.n > rows.d
+    """Return True for many dense rows of few features."""
+    return not rows.sparse and _FEW <= rows.d <= _MANY and rows.n * rows.d >= _VALUES
 
 
 def tall_newton_points(
@@ -54,17 +61,29 @@ def tall_newton_points(
     """Yield the points of steps from `start` on, itself the first, until none lowers the value."""
     band = squared_band(problem)
     sums = _Sums(rows, problem, fit_intercept)
-    point = sums.at(start.theta, start.b)
+    theta, b = start.theta, start.b
+    whole = bool(theta.any())  # True if the next step is likely to be whole
+    if not whole and fit_intercept:
+        b = with_best_intercept(band, 0.0, np.zeros(rows.n))[0]
+    point = sums.at(theta, b)
     while True:
         yield point.dual()
         fixed = not fit_intercept or not sums.band.any()
         step = newton_step(sums.gram, -point.gradient, fixed)
-        p, slope = step[:-1], float(step @ point.gradient)
-        new = sums.at(point.theta + p, point.b + float(step[-1]))
-        if not new.value <= point.value + _LOWER * slope:
+        p, pb, slope = step[:-1], float(step[-1]), float(step @ point.gradient)
+        q = None
+        if whole:
+            new = sums.at(point.theta + p, point.b + pb)
+            whole = new.value <= point.value and abs(new.gradient @ step) <= _FLAT * abs(slope)
             q = new.f - point.f
+        if not whole:
+            q = rows.times(p) + pb if q is None else q
             t = least_along(band, point.f, q, float(point.theta @ p), float(p @ p))
-            new = sums.at(point.theta + t * p, point.b + t * float(step[-1]))
+            b, f = point.b + t * pb, point.f + t * q
+            if fit_intercept:
+                b, f = with_best_intercept(band, b, f)
+            new = sums.at(point.theta + t * p, b)
+            whole = abs(t - 1) <= _FLAT
         if not new.value < point.value and not new.gap < 0.5 * point.gap:
             return
         point = new
