@@ -16,7 +16,28 @@ from mlcore.cluster.k_means.mini_batch_k_means import MiniBatchKMeans
 from mlcore.cluster.k_medoids.k_medoids import KMedoids
 from mlcore.cluster.kernel_k_means.kernel_k_means import KernelKMeans
 from mlcore.cluster.linkage.linkage import AgglomerativeClustering
-from mlcore.cluster.scores.objectives import adjusted_rand_index, clustering_cost
+from mlcore.cluster.scores.agreement import (
+    adjusted_mutual_info_score,
+    adjusted_mutual_information,
+    adjusted_rand_index,
+    adjusted_rand_score,
+    completeness,
+    completeness_score,
+    fowlkes_mallows_index,
+    fowlkes_mallows_score,
+    homogeneity,
+    homogeneity_score,
+    mutual_info_score,
+    mutual_information,
+    normalized_mutual_info_score,
+    normalized_mutual_information,
+    pair_confusion_matrix,
+    v_measure,
+    v_measure_score,
+)
+from mlcore.cluster.scores.centers import calinski_harabasz_score, davies_bouldin_score
+from mlcore.cluster.scores.contingency import contingency_matrix
+from mlcore.cluster.scores.objectives import clustering_cost
 from mlcore.cluster.scores.silhouette import silhouette_samples, silhouette_score
 from mlcore.cluster.spectral.affinity import affinity, normalize_affinity
 from mlcore.cluster.spectral.probabilistic import ProbabilisticClustering
@@ -34,19 +55,38 @@ __all__ = [
     "MiniBatchKMeans",
     "ProbabilisticClustering",
     "SpectralClustering",
+    "adjusted_mutual_info_score",
+    "adjusted_mutual_information",
     "adjusted_rand_index",
+    "adjusted_rand_score",
     "affinity",
+    "calinski_harabasz_score",
     "clustering_cost",
+    "completeness",
+    "completeness_score",
+    "contingency_matrix",
     "cut_value",
+    "davies_bouldin_score",
     "doubly_stochastic",
+    "fowlkes_mallows_index",
+    "fowlkes_mallows_score",
     "frobenius_projection",
+    "homogeneity",
+    "homogeneity_score",
     "min_cut",
+    "mutual_info_score",
+    "mutual_information",
     "normalize_affinity",
     "normalized_association",
     "normalized_cut_value",
+    "normalized_mutual_info_score",
+    "normalized_mutual_information",
+    "pair_confusion_matrix",
     "ratio_cut_value",
     "silhouette_samples",
     "silhouette_score",
+    "v_measure",
+    "v_measure_score",
 ]
 
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from mlcore.bounds.concentration.bernoulli_kl import deviance
 from mlcore.checks import as_real
 from mlcore.checks.arrays import real_array
+from mlcore.numerics.information import deviance, entropies
 
 
 def entropy(p: Any, base: float = math.e) -> Any:
@@ -41,8 +41,7 @@ def entropy(p: Any, base: float = math.e) -> Any:
     1.5
     """
     p = as_distributions(p, "p")
-    terms = p * -np.log(p, where=p > 0, out=np.zeros_like(p))
-    return _in_base(terms.sum(axis=-1), base)
+    return _in_base(entropies(p), base)
 
 
 def mutual_information(joint: Any, base: float = math.e) -> Any:

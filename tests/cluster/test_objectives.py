@@ -14,7 +14,6 @@ from scipy.spatial.distance import cdist
 
 from mlcore.cluster import (
     KMeans,
-    adjusted_rand_index,
     clustering_cost,
     cut_value,
     normalized_association,
@@ -218,41 +217,3 @@ def test_bad_input_is_refused(arguments, error, message):
     arguments = {"X": [[0.0], [1.0], [5.0]], "labels": [0, 0, 1]} | arguments
     with pytest.raises(error, match=message):
         clustering_cost(**arguments)
-
-
-# ---- agreement of partitions
-
-
-@settings(max_examples=25)
-@given(st.integers(1, 40), st.integers(1, 6), st.integers(1, 6), st.integers(0, 2**32 - 1))
-def test_adjusted_rand_index_is_scikit_learns(n, k, m, seed):
-    from sklearn.metrics import adjusted_rand_score
-
-    rng = np.random.default_rng(seed)
-    a, b = rng.integers(0, k, n), rng.integers(0, m, n)
-    expected = adjusted_rand_score(a, b)
-    assert_allclose(adjusted_rand_index(a, b), expected, rtol=1e-12, atol=1e-15)
-    assert adjusted_rand_index(a, b) == adjusted_rand_index(b, a)
-    assert adjusted_rand_index(a, 7 - a) == 1
-    assert_allclose(adjusted_rand_index(a.astype(str), b), expected, rtol=1e-12, atol=1e-15)
-
-
-def test_adjusted_rand_index_counts_without_overflow():
-    """Of 200,000 samples products of pairs are beyond 64 bits."""
-    a = np.arange(200_000) % 2
-    assert adjusted_rand_index(a, a) == 1
-    assert abs(adjusted_rand_index(a, np.arange(200_000) % 3)) < 1e-5
-
-
-@pytest.mark.parametrize(
-    ("a", "b", "message"),
-    [
-        ([0, 1], [0, 1, 2], r"inconsistent numbers of samples: \[2, 3\]: X and labels"),
-        ([], [], "labels_true is empty"),
-        (None, [0], "labels_true"),
-        ([0, 1], [0, np.nan], "labels contains NaN"),
-    ],
-)
-def test_labels_that_are_none_are_refused(a, b, message):
-    with pytest.raises(ValueError, match=message):
-        adjusted_rand_index(a, b)

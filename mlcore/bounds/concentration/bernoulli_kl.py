@@ -15,11 +15,10 @@ import numpy as np
 
 from mlcore.bounds.arguments import as_plain, as_real, as_reals
 from mlcore.bounds.calculator import calculator
+from mlcore.numerics.information import deviance, excess_over_log
 
 _EPSILON = 2.0**-52
-_LEAST_NORMAL = np.finfo(np.float64).tiny
 _BLOCK = 4096  # numbers at a time, so that they stay in the cache
-_ATANH_SERIES = tuple(1.0 / (2 * j + 3) for j in reversed(range(9)))
 
 
 @calculator("x")
@@ -148,34 +147,6 @@ def kl_inverse_lower(q: Any, c: Any) -> Any:
     """
     q, c = _rate_and_budget(q, c)
     return as_plain(inverse_rates(1 - q, q, c)[1])
-
-
-def excess_over_log(x: np.ndarray) -> np.ndarray:
-    """Return phi(x) for an array x >= -1, infinite at -1.
-
-    With r = x / (2 + x), near 0 it is r x minus a series that begins with r³.
-    """
-    r = x / (2 + x)
-    square = r * r
-    series = np.zeros_like(square)
-    for coefficient in _ATANH_SERIES:
-        series = series * square + coefficient
-    with np.errstate(divide="ignore"):
-        return np.where(np.abs(x) < 0.25, r * (x - 2 * square * series), x - np.log1p(x))
-
-
-def deviance(q: np.ndarray, p: np.ndarray, h: np.ndarray) -> np.ndarray:
-    """Return ``q phi(h / q) = q ln(q / p) + p - q``, with h = p - q given to keep its digits.
-
-    With 1 + h / q = (1 + u)², phi(h / q) = u² + 2 phi(u) without cancellation.
-    """
-    ratio = q / p
-    plain = (ratio > _LEAST_NORMAL) & (ratio < np.inf)  # it may over- or underflow
-    log_ratio = np.where(plain, np.log(ratio), np.log(q) - np.log(p))
-    x = h / q
-    u = x / (1 + np.sqrt(1 + x))
-    term = np.where(np.abs(u) < 0.25, q * (u * u + 2 * excess_over_log(u)), h + q * log_ratio)
-    return np.where(q > 0, term, h)
 
 
 def inverse_rates(q: np.ndarray, r: np.ndarray, c: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -22,7 +22,7 @@ from scipy.special import ndtri_exp, xlogy
 
 from mlcore.bounds.arguments import as_count, as_float, as_rate
 from mlcore.bounds.calculator import calculator
-from mlcore.bounds.concentration.bernoulli_kl import deviance, excess_over_log
+from mlcore.numerics.information import deviance, excess_over_log
 
 # ln n! - (n ln n - n) for n < 16, where Stirling's series is not yet exact.
 _SMALL_FACTORIALS = np.array(

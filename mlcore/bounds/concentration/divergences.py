@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from mlcore.bounds.arguments import as_reals, refuse
-from mlcore.bounds.concentration.bernoulli_kl import excess_over_log
+from mlcore.numerics.information import excess_over_log
 
 _LEAST_NORMAL = np.finfo(np.float64).tiny
 _SUM_TOLERANCE = 1e-9  # largest difference of a sum of probabilities from 1

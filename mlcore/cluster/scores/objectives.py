@@ -1,12 +1,11 @@
-"""Costs of a partition under the objectives of clustering, and the agreement of two partitions."""
+"""Costs of a partition under the objectives of clustering."""
 
 from collections.abc import Callable
 from typing import Any, Literal, get_args
 
 import numpy as np
-from scipy import sparse as sp
 
-from mlcore.checks import as_choice, as_samples, as_weights
+from mlcore.checks import as_choice, as_weights
 from mlcore.cluster.cuts.cuts import (
     cut_value,
     normalized_association,
@@ -16,6 +15,7 @@ from mlcore.cluster.cuts.cuts import (
 from mlcore.cluster.cuts.edge_sums import as_graph, edge_sums
 from mlcore.cluster.metrics import PlainMetric
 from mlcore.cluster.partition import as_partition
+from mlcore.cluster.scores.centers import center_sums, weighted_partition
 from mlcore.cluster.scores.distance_sums import by_cluster, check_distances, distance_sums
 
 _CUTS = {
@@ -110,102 +110,14 @@ def clustering_cost(
     if objective in ("kernel_kmeans", "trace"):
         cost = _in_feature_space(X, labels, sample_weight, objective)
     elif objective == "kmeans":
-        cost = _around_means(*_weighted(as_samples(X, owner=_OWNER, accept_sparse=True), labels,
-                                        sample_weight))  # fmt: skip
+        sums = center_sums(*weighted_partition(X, labels, sample_weight, _OWNER))
+        with np.errstate(over="ignore"):
+            cost = np.ldexp(sums.squares.sum(), 2 * sums.power)
     else:
         cost = _of_distances(X, labels, sample_weight, objective, metric)
     if not np.isfinite(cost):
         raise ValueError(f"{_OWNER}: the cost overflows float64, as values in X are too large.")
     return float(cost)
-
-
-def adjusted_rand_index(labels_true: Any, labels: Any) -> float:
-    r"""Return how far two partitions agree on the pairs of samples that belong together.
-
-    .. math:: \frac{pairs\ together\ in\ both - expected}{mean\ of\ pairs\ together - expected}
-
-    where the expectation is over partitions with the same cluster sizes: 1 for equal partitions,
-    about 0 for unrelated ones, for any numbers and names of clusters.
-
-    Parameters
-    ----------
-    labels_true, labels : array-like of shape (n_samples,)
-        The cluster of each sample; any sortable values.
-
-    Returns
-    -------
-    index : float, from -0.5 to 1
-        Counted in integers: exact up to one division.
-
-    Raises
-    ------
-    ValueError, TypeError
-        For labels that are empty, or of different lengths.
-
-    References
-    ----------
-    .. [1] L. Hubert, P. Arabie, *Comparing partitions*, Journal of Classification 2, 1985,
-       equation 5.
-
-    Examples
-    --------
-    >>> from mlcore.cluster import adjusted_rand_index
-    >>> adjusted_rand_index(["a", "a", "b", "b"], [7, 7, 3, 3])
-    1.0
-    >>> round(adjusted_rand_index([0, 0, 1, 1], [0, 1, 0, 1]), 2)
-    -0.5
-    """
-    owner = "adjusted_rand_index"
-    _, true = as_partition(labels_true, None, owner=owner, name="labels_true")
-    n = len(true)
-    _, predicted = as_partition(labels, n, owner=owner)
-    cells = np.unique(true * (predicted.max() + 1) + predicted, return_counts=True)[1]
-    both, first, second = map(_pairs, (cells, np.bincount(true), np.bincount(predicted)))
-    total = n * (n - 1) // 2
-    # Numerator and denominator times 2 total are integers.
-    above = 2 * (both * total - first * second)
-    below = (first + second) * total - 2 * first * second
-    return above / below if below else 1.0
-
-
-def _pairs(counts):
-    return sum(count * (count - 1) // 2 for count in counts.tolist())
-
-
-def _weighted(X, labels, sample_weight):
-    """Return the samples of positive weight, their clusters 0, 1, ..., and their weights."""
-    n = X.shape[0]
-    _, codes = as_partition(labels, n, owner=_OWNER)
-    weights = as_weights(sample_weight, n)
-    if weights.all():
-        return X, codes, weights
-    kept = np.flatnonzero(weights)
-    return X[kept], np.unique(codes[kept], return_inverse=True)[1], weights[kept]
-
-
-def _around_means(X, codes, weights):
-    n, k = X.shape[0], int(codes.max()) + 1
-    members = sp.csr_array((weights, (codes, np.arange(n))), shape=(k, n))
-    sizes = np.bincount(codes, weights)[:, None]
-    if sp.issparse(X):
-        power = int(np.frexp(np.abs(X.data).max(initial=0))[1])
-        X = X.astype(np.float64)
-        X.data = np.ldexp(X.data, -power)
-        means = (members @ X).toarray() / sizes
-        rows = np.repeat(np.arange(n), np.diff(X.indptr))
-        own = means[codes[rows], X.indices]
-        # |x - mean|² is |mean|², corrected at the stored entries of x.
-        squares = np.einsum("ij,ij->i", means, means)[codes]
-        squares += np.bincount(rows, X.data * (X.data - 2 * own), n)
-        squares = np.maximum(squares, 0)
-    else:
-        power = int(np.frexp(np.abs(X).max())[1])
-        X = np.ldexp(X, -power, dtype=np.float64)
-        X -= X[0]  # a large common offset would cost the means digits
-        X -= ((members @ X) / sizes)[codes]
-        squares = np.einsum("ij,ij->i", X, X)
-    with np.errstate(over="ignore"):
-        return np.ldexp(weights @ squares, 2 * power)
 
 
 def _of_distances(X, labels, sample_weight, objective, metric):
