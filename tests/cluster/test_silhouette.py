@@ -239,3 +239,77 @@ def test_the_users_own_exception_passes_unchanged():
 
     with pytest.raises(KeyError, match="mine"):
         silhouette_samples(GOOD, [0, 0, 1, 1], metric=metric)
+
+
+# ---- samples drawn, and weights
+
+
+def test_weights_are_copies():
+    for n, d, k in [(6, 2, 2), (60, 3, 4), (80, 100, 3)]:
+        X, labels = samples(n, d, k)
+        rng = np.random.default_rng(n)
+        weights = rng.integers(0, 4, n)
+        weights[:k] = 1
+        repeated = np.repeat(np.arange(n), weights)
+        for dtype in (np.float32, np.float64):
+            Z = X.astype(dtype)
+            found = silhouette_score(Z, labels, sample_weight=weights)
+            expected = silhouette_score(Z[repeated], labels[repeated])
+            assert_allclose(found, expected, atol=1e-12 if dtype == np.float64 else 1e-6)
+        for metric in ("cityblock", "precomputed"):
+            Z = cdist(X, X) if metric == "precomputed" else X
+            copies = Z[np.ix_(repeated, repeated)] if metric == "precomputed" else X[repeated]
+            found = silhouette_score(Z, labels, metric=metric, sample_weight=weights)
+            expected = silhouette_score(copies, labels[repeated], metric=metric)
+            assert_allclose(found, expected, atol=1e-12)
+        ones = silhouette_score(X, labels, sample_weight=np.ones(n))
+        assert_allclose(ones, silhouette_score(X, labels), rtol=1e-13)
+
+
+def test_samples_drawn():
+    X, labels = samples(400, 3, 3)
+    D = cdist(X, X)
+    all_of_them = silhouette_score(X, labels, sample_size=400, random_state=0)
+    assert_allclose(all_of_them, silhouette_score(X, labels), rtol=1e-13)
+    seen = []
+    for seed in range(30):
+        found = silhouette_score(X, labels, sample_size=120, random_state=seed)
+        rows = np.sort(np.random.default_rng(seed).choice(400, 120, replace=False))
+        assert_allclose(
+            found, by_definition(D[np.ix_(rows, rows)], labels[rows]).mean(), atol=1e-12
+        )
+        given_distances = silhouette_score(
+            D, labels, metric="precomputed", sample_size=120, random_state=seed
+        )
+        assert_allclose(given_distances, found, atol=1e-12)
+        seen.append(found)
+    deviation = np.std(silhouette_samples(X, labels)) / np.sqrt(120)
+    assert abs(np.mean(seen) - silhouette_score(X, labels)) < deviation
+    assert 0 < np.std(seen) < 2 * deviation
+
+
+def test_copies_drawn():
+    X, labels = samples(20, 2, 2)
+    weights = np.arange(20) + 1
+    found = silhouette_score(X, labels, sample_weight=weights, sample_size=210, random_state=3)
+    assert_allclose(found, silhouette_score(X, labels, sample_weight=weights), rtol=1e-13)
+    huge = silhouette_score(X, labels, sample_weight=1e12 * weights, sample_size=50, random_state=3)
+    assert -1 <= huge <= 1
+
+
+@each(
+    ("arguments", "error", "message"),
+    [
+        ({"sample_size": 1}, ValueError, "sample_size=1.*integer >= 2 and <= 4"),
+        ({"sample_size": 5}, ValueError, "sample_size=5.*integer >= 2 and <= 4"),
+        ({"sample_size": 2.5}, TypeError, "sample_size=2.5"),
+        ({"sample_size": 3, "random_state": "a"}, TypeError, "random_state='a'"),
+        ({"random_state": -1}, ValueError, "random_state=-1"),
+        ({"sample_weight": [1, 1, 0.5, 1]}, ValueError, r"sample_weight\[2\] is 0.5.*whole number"),
+        ({"sample_weight": [1, 1, 0, 0]}, ValueError, "scored are of one cluster.*sample_size"),
+        ({"sample_weight": [1, 1]}, ValueError, "sample_weight"),
+    ],
+)
+def test_bad_samples_and_weights_are_refused(arguments, error, message):
+    with pytest.raises(error, match=message):
+        silhouette_score(GOOD, [0, 0, 1, 1], **arguments)

@@ -9,8 +9,8 @@ from scipy.spatial.distance import cdist
 from mlcore.checks import as_samples, as_weights
 from mlcore.cluster.partition import as_partition
 
-_BLOCK = 2**17  # values at a time, which stay in the cache
-_PLAIN = 300  # powers of two whose squares neither over- nor underflow
+_BLOCK = 2**16  # values at a time, which stay in the cache
+_SMALL, _LARGE = 2.0**-600, 2.0**300  # between them squares and their sums are plain numbers
 _LOST = 1e-3  # share of a centre's squared norm below which a squared distance has lost digits
 _EPSILON = np.finfo(np.float64).eps
 
@@ -61,39 +61,41 @@ def center_sums(X: Any, codes: np.ndarray, weights: np.ndarray) -> CenterSums:
 
 
 def _of_dense(X, codes, weights, sizes):
-    n, d = X.shape
-    step = max(1, _BLOCK // d)
-    blocks = [slice(start, start + step) for start in range(0, n, step)]
-    # Differences from the first row, by a power of two near 1.
-    first = _power(max(X.max(), -X.min()))
-    origin = np.ldexp(X[0].astype(np.float64), -first)
+    with np.errstate(all="ignore"):
+        centers, squares = _about_first_row(X, codes, weights, sizes, 0)
+        if _SMALL < squares.max() < _LARGE and np.abs(centers).max() < _LARGE:
+            return centers, squares, 0
+    power = _power(max(np.abs(_shifted(X, rows, 0)).max() for rows in _blocks(X)))
+    return *_about_first_row(X, codes, weights, sizes, power), power
 
-    def shifted(rows, power):
-        block = X[rows].astype(np.float64)
-        if first:
-            block = np.ldexp(block, -first)
-        block -= origin
-        return np.ldexp(block, -power) if power else block
 
-    second = _power(max(np.abs(shifted(rows, 0)).max() for rows in blocks))
-    sums = np.zeros((len(sizes), d))
-    for rows in blocks:
-        sums += _members(codes[rows], weights[rows], len(sizes)) @ shifted(rows, second)
+def _about_first_row(X, codes, weights, sizes, power):
+    """Return centres and squared distances to them, of rows over 2**power."""
+    sums, squares = np.zeros((len(sizes), X.shape[1])), np.empty(len(X))
+    for rows in _blocks(X):
+        sums += _members(codes[rows], weights[rows], len(sizes)) @ _shifted(X, rows, power)
     centers = sums / sizes[:, None]
-    squares = np.empty(n)
-    for rows in blocks:
-        block = shifted(rows, second)
+    for rows in _blocks(X):
+        block = _shifted(X, rows, power)
         block -= centers[codes[rows]]
         np.einsum("ij,ij->i", block, block, out=squares[rows])
-    return centers, squares, first + second
+    return centers, squares
+
+
+def _blocks(X):
+    step = max(1, _BLOCK // X.shape[1])
+    return [slice(start, start + step) for start in range(0, len(X), step)]
+
+
+def _shifted(X, rows, power):
+    block = np.subtract(X[rows], X[0].astype(np.float64))
+    return np.ldexp(block, -power) if power else block
 
 
 def _of_sparse(X, codes, weights, sizes):
     n, d = X.shape
-    data = X.data.astype(np.float64)
-    power = _power(np.abs(data).max(initial=0))
-    if power:
-        data = np.ldexp(data, -power)
+    power = _power(np.abs(X.data).max(initial=0))
+    data = np.ldexp(X.data.astype(np.float64), -power)
     # Features that all rows store are taken from the first row; the others have their origin in 0.
     full = np.bincount(X.indices, minlength=d) == n
     origin, stored = np.zeros(d), slice(0, X.indptr[1])
@@ -120,9 +122,7 @@ def _members(codes, weights, k):
 
 
 def _power(largest):
-    """Return the power of two of a length, 0 where its square is a plain number."""
-    power = int(np.frexp(largest)[1])
-    return 0 if abs(power) <= _PLAIN else power
+    return int(np.frexp(largest)[1])
 
 
 def calinski_harabasz_score(X: Any, labels: Any, *, sample_weight: Any = None) -> float:

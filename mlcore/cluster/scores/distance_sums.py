@@ -13,6 +13,7 @@ from mlcore.runtime.threads import effective_threads, items_per_call, pieces, si
 
 _BLOCK = 2**22  # distances or sums in memory at a time
 _IN_CACHE = 2**16  # values
+_PLAIN = 300  # powers of two whose squares and sums neither over- nor underflow
 _SUMS = 2**24  # with at most so many sums, each distance is formed once, in half the time
 
 
@@ -62,7 +63,7 @@ def distance_sums(
 
 
 def _euclidean_sums(X, order, starts, weights, squared, single):
-    X, power = _placed(X, order)
+    X, power = _placed(X, order, single)
     n, d = X.shape
     k = len(starts) - 1
     norms = np.einsum("ij,ij->i", X, X)
@@ -102,32 +103,41 @@ def _symmetric_sums(X, norms, starts, weights, squared, single, threads):
     return sums
 
 
-def _placed(X, order):
-    """Return samples in float64, centred and scaled by a power of two to below 1, and the power."""
+def _placed(X, order, single):
+    """Return samples in float64, centred, and the power of two that they were divided by.
+
+    In single precision they are below 1; else they are divided only if squares would not be plain.
+    """
     placed, largest = np.empty((len(order), X.shape[1])), 0.0
     step = max(1, _IN_CACHE // X.shape[1])
     blocks = [slice(start, start + step) for start in range(0, len(order), step)]
     for rows in blocks:
         placed[rows] = X[order[rows]]
-        largest = max(largest, np.abs(placed[rows]).max())
-    power, total = int(np.frexp(largest)[1]), np.zeros(X.shape[1])
+        largest = max(largest, placed[rows].max(), -placed[rows].min())
+    power, total = _power(largest, single), np.zeros(X.shape[1])
     for rows in blocks:
         _scale(placed[rows], -power)
         total += placed[rows].sum(axis=0)
     largest, mean = 0.0, total / len(order)
     for rows in blocks:
         placed[rows] -= mean
-        largest = max(largest, np.abs(placed[rows]).max())
-    centred = int(np.frexp(largest)[1])
+        largest = max(largest, placed[rows].max(), -placed[rows].min())
+    centred = _power(largest, single)
     for rows in blocks:
         _scale(placed[rows], -centred)
     return placed, power + centred
 
 
+def _power(largest, single):
+    power = int(np.frexp(largest)[1])
+    return power if single or abs(power) > _PLAIN else 0
+
+
 def _scale(X, power):
     """Multiply by 2**power in two steps, as the factor itself may overflow."""
-    X *= 2.0 ** (power // 2)
-    X *= 2.0 ** (power - power // 2)
+    if power:
+        X *= 2.0 ** (power // 2)
+        X *= 2.0 ** (power - power // 2)
 
 
 def by_cluster(codes: Any) -> tuple[np.ndarray, np.ndarray]:
