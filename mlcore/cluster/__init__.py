@@ -36,7 +36,10 @@ from mlcore.cluster.scores.agreement import (
     v_measure_score,
 )
 from mlcore.cluster.scores.centers import calinski_harabasz_score, davies_bouldin_score
+from mlcore.cluster.scores.clustering_report import ClusteringReport, clustering_report
+from mlcore.cluster.scores.consensus import consensus_matrix
 from mlcore.cluster.scores.contingency import contingency_matrix
+from mlcore.cluster.scores.gap_statistic import GapStatistic, gap_statistic
 from mlcore.cluster.scores.objectives import clustering_cost
 from mlcore.cluster.scores.silhouette import silhouette_samples, silhouette_score
 from mlcore.cluster.spectral.affinity import affinity, normalize_affinity
@@ -45,8 +48,10 @@ from mlcore.cluster.spectral.spectral import SpectralClustering
 
 __all__ = [
     "AgglomerativeClustering",
+    "ClusteringReport",
     "DoublyStochastic",
     "FrobeniusProjection",
+    "GapStatistic",
     "KMeans",
     "KMedians",
     "KMedoids",
@@ -62,8 +67,10 @@ __all__ = [
     "affinity",
     "calinski_harabasz_score",
     "clustering_cost",
+    "clustering_report",
     "completeness",
     "completeness_score",
+    "consensus_matrix",
     "contingency_matrix",
     "cut_value",
     "davies_bouldin_score",
@@ -71,6 +78,7 @@ __all__ = [
     "fowlkes_mallows_index",
     "fowlkes_mallows_score",
     "frobenius_projection",
+    "gap_statistic",
     "homogeneity",
     "homogeneity_score",
     "min_cut",

@@ -1,10 +1,10 @@
-"""Tables for notebooks: what certificates, selections and searches show of themselves."""
+"""Tables of results: as text, as HTML for notebooks, and as frames of pandas."""
 
 import html
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["table"]
+__all__ = ["frame", "table", "text"]
 
 
 def table(columns: Mapping[str, Sequence[Any]], *, title: str = "", best: int | None = None) -> str:
@@ -22,6 +22,37 @@ def table(columns: Mapping[str, Sequence[Any]], *, title: str = "", best: int | 
     if not columns:
         return above
     return f"{above}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def text(columns: Mapping[str, Sequence[Any]], *, best: int | None = None) -> str:
+    """Return columns of one length, by their headings, as lines with a mark at row `best`.
+
+    Fractions have six digits.
+    """
+    cells = [
+        [name, *(f"{value:.6g}" if isinstance(value, float) else str(value) for value in column)]
+        for name, column in columns.items()
+    ]
+    widths = [max(map(len, column)) + 2 for column in cells]
+    lines = [
+        "".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True))
+        for row in zip(*cells, strict=True)
+    ]
+    if best is not None:
+        lines[best + 1] += "  <- best"
+    return "\n".join(lines)
+
+
+def frame(columns: Mapping[str, Sequence[Any]], *, index: str) -> Any:
+    """Return columns of one length as a pandas DataFrame, with column `index` as its index."""
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise ImportError(
+            "to_frame() returns a frame of pandas, which cannot be imported: "
+            "python -m pip install pandas."
+        ) from error
+    return pd.DataFrame(dict(columns)).set_index(index)
 
 
 def _shown(value):

@@ -41,17 +41,8 @@ class MixtureSelection(NamedTuple):
     table: dict[str, np.ndarray]
 
     def __str__(self) -> str:
-        cells = [
-            [name, *(f"{x:.6g}" if isinstance(x, float) else str(x) for x in column.tolist())]
-            for name, column in self.table.items()
-        ]
-        widths = [max(map(len, column)) + 2 for column in cells]
-        marks = ["", *("<- best" if row == self._place else "" for row in range(len(cells[0]) - 1))]
-        lines = [
-            "".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True))
-            for row in zip(*cells, strict=True)
-        ]
-        return "\n".join(f"{line} {mark}".rstrip() for line, mark in zip(lines, marks, strict=True))
+        columns = {name: column.tolist() for name, column in self.table.items()}
+        return tables.text(columns, best=self._place)
 
     __repr__ = __str__
 
