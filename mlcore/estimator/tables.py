@@ -39,7 +39,7 @@ def text(columns: Mapping[str, Sequence[Any]], *, best: int | None = None) -> st
         for row in zip(*cells, strict=True)
     ]
     if best is not None:
-        lines[best + 1] += "  <- best"
+        lines[best + 1] += " <- best"
     return "\n".join(lines)
 
 

@@ -9,6 +9,10 @@ with the first picture: ``python -m pip install "mlcore[plot]"``.
 from mlcore.plot.affinities import normalized_affinities
 from mlcore.plot.bounds import bound_curves, certificate_bounds
 from mlcore.plot.calibration import reliability_curve
+from mlcore.plot.clusters.density import condensed_tree, reachability
+from mlcore.plot.clusters.partitions import contingency_table, gap_curve
+from mlcore.plot.clusters.silhouettes import silhouettes
+from mlcore.plot.clusters.trees import dendrogram
 from mlcore.plot.coefficients import coefficient_intervals, penalty_path
 from mlcore.plot.decision_regions import decision_regions
 from mlcore.plot.directions.correlations import canonical_correlations
@@ -18,9 +22,8 @@ from mlcore.plot.fits import objective_trace, start_quality
 from mlcore.plot.mixtures import mixture_ellipses
 from mlcore.plot.picture import Picture
 from mlcore.plot.searches import search_scores
-from mlcore.plot.silhouettes import silhouettes
 from mlcore.plot.topics import topics
-from mlcore.plot.trees import dendrogram
+from mlcore.plot.transport import transport_plan
 
 __all__ = [
     "Picture",
@@ -29,13 +32,17 @@ __all__ = [
     "canonical_correlations",
     "certificate_bounds",
     "coefficient_intervals",
+    "condensed_tree",
+    "contingency_table",
     "decision_regions",
     "dendrogram",
     "eigengaps",
+    "gap_curve",
     "mixture_ellipses",
     "normalized_affinities",
     "objective_trace",
     "penalty_path",
+    "reachability",
     "reconstructions",
     "reliability_curve",
     "scree",
@@ -43,6 +50,7 @@ __all__ = [
     "silhouettes",
     "start_quality",
     "topics",
+    "transport_plan",
 ]
 
 

@@ -140,6 +140,25 @@ def thin_labels(axis: Any, places: Any, names: list[str]) -> None:
             return
 
 
+def number_cells(ax: Any, image: Any) -> None:
+    """Write the values of an image into its cells, if all of them have room."""
+    (left, bottom), (right, top) = ax.transData.transform([(0, 0), (1, 1)])
+    style = {"ha": "center", "va": "center", "fontsize": "small"}
+    texts = [
+        ax.text(
+            column, row, f"{value:.3g}", color="white" if image.norm(value) < 0.5 else "black",
+            **style,
+        )
+        for (row, column), value in np.ndenumerate(np.ma.filled(image.get_array(), np.nan))
+        if np.isfinite(value)
+    ]  # fmt: skip
+    boxes = [text.get_window_extent() for text in texts]
+    wide = max(box.width for box in boxes) > 0.9 * abs(right - left)
+    if wide or max(box.height for box in boxes) > 0.8 * abs(top - bottom):
+        for text in texts:
+            text.remove()
+
+
 def legend_beside(ax: Any, **options: Any) -> Any:
     """Draw the legend to the right of the axes, where it hides nothing."""
     return ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize="small", **options)

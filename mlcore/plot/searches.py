@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from mlcore.checks.parameters import refuse
-from mlcore.plot.picture import Picture, color, new_axes, thin_labels
+from mlcore.plot.picture import Picture, color, new_axes, number_cells, thin_labels
 
 _CELLS = 150
 _DECADE = 10
@@ -94,25 +94,8 @@ def _cells(figure, ax, names, values, mean, best, label, lower):
     width, height = right - left, top - bottom
     mark.set_markersize(min(60, 0.9 * min(width, height) * 72 / figure.dpi))
     if table.size <= _CELLS:
-        _numbers(ax, scores, 0.9 * width, 0.8 * height)
+        number_cells(ax, scores)
     return scores, mark
-
-
-def _numbers(ax, scores, width, height):
-    """Write the scores into their cells, if all fit into so many pixels."""
-    style = {"ha": "center", "va": "center", "fontsize": "small"}
-    texts = [
-        ax.text(
-            column, row, f"{value:.3g}", color="white" if scores.norm(value) < 0.5 else "black",
-            **style,
-        )
-        for (row, column), value in np.ndenumerate(np.ma.filled(scores.get_array(), np.nan))
-        if np.isfinite(value)
-    ]  # fmt: skip
-    boxes = [text.get_window_extent() for text in texts]
-    if max(box.width for box in boxes) > width or max(box.height for box in boxes) > height:
-        for text in texts:
-            text.remove()
 
 
 def _shown(value):

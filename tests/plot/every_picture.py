@@ -12,7 +12,13 @@ from matplotlib.text import Annotation, Text
 
 from mlcore import plot
 from mlcore.bounds import certify
-from mlcore.cluster import AgglomerativeClustering, KMeans, SpectralClustering, affinity
+from mlcore.cluster import (
+    AgglomerativeClustering,
+    KMeans,
+    SpectralClustering,
+    affinity,
+    gap_statistic,
+)
 from mlcore.datasets import load_digits, load_iris
 from mlcore.decomposition import CCA, PCA
 from mlcore.linear_model import Lasso, LassoCV, LinearRegression, LogisticRegression
@@ -29,6 +35,14 @@ IRIS, SPECIES = load_iris()
 DIGITS = load_digits()[0] / 16
 LINES = LassoCV(alphas=30, eps=1e-2).fit(IRIS[:, :3], IRIS[:, 3])
 
+# Of 0 1 2 4 20 21 23 24 26 50, with clusters of 3 or more.
+CONDENSED = {
+    "parent": np.repeat([11, 12, 10], [4, 5, 3]),
+    "child": np.arange(13)[np.arange(13) != 10],
+    "lambda_val": 1 / np.array([2.0, 2, 2, 3, 3, 2, 2, 2, 3, 26, 16, 16]),
+    "child_size": np.append(np.ones(10), [4, 5]),
+}
+
 
 # A call of every function, for what all of them promise.
 CALLS = {
@@ -43,9 +57,16 @@ CALLS = {
     "coefficient_intervals": lambda ax: plot.coefficient_intervals(
         LinearRegression().fit(IRIS[:, :3], IRIS[:, 3]).inference(), ax=ax
     ),
+    "condensed_tree": lambda ax: plot.condensed_tree(CONDENSED, selected=[11, 12], ax=ax),
+    "contingency_table": lambda ax: plot.contingency_table(
+        SPECIES, KMeans(4, random_state=0).fit_predict(IRIS), ax=ax
+    ),
     "decision_regions": lambda ax: plot.decision_regions(SVC().fit(X, Y), X, Y, ax=ax),
     "dendrogram": lambda ax: plot.dendrogram(AgglomerativeClustering(3).fit(X), ax=ax),
     "eigengaps": lambda ax: plot.eigengaps(SpectralClustering(2, random_state=0).fit(X), ax=ax),
+    "gap_curve": lambda ax: plot.gap_curve(
+        gap_statistic(IRIS, n_clusters=range(1, 7), n_references=5, random_state=0), ax=ax
+    ),
     "mixture_ellipses": lambda ax: plot.mixture_ellipses(
         GaussianMixture(2, random_state=0).fit(X), X, ax=ax
     ),
@@ -53,6 +74,9 @@ CALLS = {
     "objective_trace": lambda ax: plot.objective_trace(LogisticRegression().fit(X, Y), ax=ax),
     "penalty_path": lambda ax: plot.penalty_path(
         Lasso().path(IRIS[:, :3], IRIS[:, 3], alphas=LINES.alphas_), chosen=LINES, ax=ax
+    ),
+    "reachability": lambda ax: plot.reachability(
+        AgglomerativeClustering(2, linkage="single").fit(IRIS), ax=ax
     ),
     "reconstructions": lambda ax: plot.reconstructions(
         PCA(20).fit(DIGITS), DIGITS[:2], (8, 8), counts=(1, 5, 99), ax=ax
@@ -70,6 +94,9 @@ CALLS = {
     ),
     "topics": lambda ax: plot.topics(
         PLSA(2, random_state=0).fit(DIGITS[:50]), [str(j) for j in range(64)], ax=ax
+    ),
+    "transport_plan": lambda ax: plot.transport_plan(
+        np.exp(-abs(np.arange(8)[:, None] - 1.3 * np.arange(6))), ax=ax
     ),
 }
 PANELS = {"normalized_affinities": 5, "reconstructions": 8, "topics": 2}

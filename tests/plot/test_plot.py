@@ -14,7 +14,10 @@ from each import each
 from matplotlib import pyplot
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.cluster import hierarchy
+from scipy.sparse import csr_array
+from scipy.spatial.distance import squareform
 from scipy.stats import beta
+from sklearn.cluster import OPTICS as PeerOPTICS
 from sklearn.cluster import KMeans as PeerKMeans
 from sklearn.decomposition import PCA as PeerPCA
 from sklearn.linear_model import LogisticRegression as PeerLogistic
@@ -22,7 +25,19 @@ from sklearn.mixture import GaussianMixture as PeerMixture
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC as PeerSVC
 
-from every_picture import CALLS, DIGITS, IRIS, PANELS, SHEET, SPECIES, X, Y, pixels, place
+from every_picture import (
+    CALLS,
+    CONDENSED,
+    DIGITS,
+    IRIS,
+    PANELS,
+    SHEET,
+    SPECIES,
+    X,
+    Y,
+    pixels,
+    place,
+)
 from figure_faults import faults
 from mlcore import plot
 from mlcore.bayes import RiskClassifier
@@ -32,6 +47,7 @@ from mlcore.cluster import (
     KMeans,
     SpectralClustering,
     affinity,
+    gap_statistic,
     silhouette_samples,
 )
 from mlcore.decomposition import CCA, PCA
@@ -388,7 +404,7 @@ def test_trees_are_drawn_alike_with_and_without_recursion(depth, limit, orientat
     model = AgglomerativeClustering(3, linkage="average").fit(X[::3])
     names = [f"s{i}" for i in range(20)]
     expected = hierarchy.dendrogram(model.linkage_matrix_, no_plot=True, labels=names)
-    monkeypatch.setattr("mlcore.plot.trees._DEPTH", limit)
+    monkeypatch.setattr("mlcore.plot.clusters.trees._DEPTH", limit)
     picture = plot.dendrogram(model, labels=names, orientation=orientation)
     tree = picture.artists_["tree"]
     for key in ("icoord", "dcoord"):
@@ -766,3 +782,131 @@ def test_intervals_of_classes_and_of_what_the_data_do_not_determine():
         plot.coefficient_intervals(model)
     with pytest.raises(ValueError, match="feature_names="):
         plot.coefficient_intervals(found, feature_names=["a"])
+
+
+# ---- partitions, densities and plans
+
+
+def test_the_table_of_two_partitions_is_a_staircase():
+    labels = np.array(["z", "x", "y"])[SPECIES]
+    labels[:3] = "y"
+    artists = plot.contingency_table(SPECIES, labels).artists_
+    assert artists["names"] == ["z", "x", "y"]
+    assert_array_equal(artists["table"].get_array(), [[47, 0, 3], [0, 50, 0], [0, 0, 50]])
+    weights = np.where(SPECIES == 2, 0, 2)
+    artists = plot.contingency_table(SPECIES, labels, sample_weight=weights).artists_
+    assert_array_equal(artists["table"].get_array(), [[94, 6, 0], [0, 0, 100]])
+    with pytest.raises(ValueError, match="4001 classes and 1 clusters"):
+        plot.contingency_table(np.arange(4001), np.zeros(4001))
+
+
+def test_the_gaps_with_their_errors_and_the_choice():
+    found = gap_statistic(IRIS, n_clusters=[1, 2, 3, 4, 5], n_references=4, random_state=0)
+    artists = plot.gap_curve(found).artists_
+    assert_array_equal(artists["gap"].lines[0].get_xydata(), np.c_[found.n_clusters, found.gap])
+    (bars,) = artists["gap"].lines[2]
+    ends = np.array([segment[:, 1] for segment in bars.get_segments()])
+    assert_allclose(np.diff(ends)[:, 0], 2 * found.standard_error, rtol=1e-12)
+    assert artists["best"].get_xdata() == [found.best_n_clusters]
+    with pytest.raises(ValueError, match="the result of gap_statistic"):
+        plot.gap_curve(3)
+
+
+def test_a_plan_and_its_marginals():
+    plan = np.random.default_rng(0).random((5, 3))
+    for form in (plan, csr_array(plan)):
+        artists = plot.transport_plan(form).artists_
+        assert_array_equal(artists["plan"].get_array(), plan)
+        assert_allclose(artists["targets"].get_data().values, plan.sum(axis=0))
+        assert_allclose(artists["sources"].get_data().values, plan.sum(axis=1))
+    for bad, message in ((-plan, "plan=.*masses of at least 0"), ([1.0], "Reshape your data")):
+        with pytest.raises(ValueError, match=message):
+            plot.transport_plan(bad)
+    with pytest.raises(ValueError, match="at most 4000 sources and targets"):
+        plot.transport_plan(np.zeros((1, 4001)))
+
+
+def widths(path):
+    """{lambda: width} of a bar just above each height."""
+    corners = path.vertices[:-1].round(12)
+    return {y: np.ptp(corners[corners[:, 1] == y, 0]).round(9) for y in set(corners[:, 1])}
+
+
+def test_a_condensed_tree_in_all_its_forms():
+    names = list(CONDENSED)
+    table = pandas.DataFrame(CONDENSED)
+    structured = table.to_records(index=False).view(np.ndarray)
+    attributes = SimpleNamespace(**CONDENSED, selected=np.array([11, 12]))
+    peer = SimpleNamespace(to_numpy=lambda: structured)
+    forms = [CONDENSED, table, structured, attributes, peer]
+    forms.append(SimpleNamespace(condensed_tree_=attributes))
+    for number, form in enumerate(forms):
+        chosen = None if number in (3, 5) else [11, 12]
+        artists = plot.condensed_tree(form, selected=chosen).artists_
+        root, first, second = artists["clusters"].get_paths()
+        # Samples that are left at each density, the widest at equal ones.
+        assert widths(root) == {0: 10, round(1 / 26, 12): 10, 0.0625: 9}
+        assert widths(first) == {0.0625: 4, round(1 / 3, 12): 4, 0.5: 3}
+        assert widths(second) == {0.0625: 5, round(1 / 3, 12): 5, 0.5: 3}
+        assert first.vertices[:, 0].max() < second.vertices[:, 0].min()
+        shades = artists["clusters"].get_facecolors()
+        assert len({tuple(shade) for shade in shades}) == 3
+        assert (artists["clusters"].get_edgecolors()[:, 3] == [0, 1, 1]).all()
+        for line, bar in zip(artists["splits"].get_segments(), (first, second), strict=True):
+            middle = (bar.vertices[:, 0].min() + bar.vertices[:, 0].max()) / 2
+            assert_allclose(line[1], [middle, 0.0625])
+    assert names == ["parent", "child", "lambda_val", "child_size"]
+
+
+def test_infinite_densities_and_what_a_chosen_cluster_splits_into():
+    tree = CONDENSED | {"lambda_val": np.where(np.arange(12) < 3, np.inf, CONDENSED["lambda_val"])}
+    picture = plot.condensed_tree(tree, selected=[10])
+    root, first, _ = picture.artists_["clusters"].get_paths()
+    assert max(widths(first)) == 1.0  # twice the largest that is finite
+    shades = picture.artists_["clusters"].get_facecolors()
+    assert_array_equal(shades[1], shades[2])
+    assert (shades[1, :3] > shades[0, :3]).all()
+
+
+@each(
+    ("tree", "selected", "message"),
+    [
+        (3, None, "tree=3.*arrays parent, child, lambda_val, child_size"),
+        ({"parent": [1]}, None, "arrays parent, child"),
+        (CONDENSED | {"child": [0]}, None, "four arrays of one length"),
+        (CONDENSED | {"parent": CONDENSED["parent"] + (CONDENSED["parent"] > 11)}, None, "tree"),
+        (CONDENSED, [13], "selected=13.*clusters of the tree"),
+    ],
+)
+def test_what_is_no_condensed_tree_is_refused(tree, selected, message):
+    with pytest.raises(ValueError, match=message):
+        plot.condensed_tree(tree, selected=selected)
+
+
+def test_reachability_is_the_height_at_which_samples_join():
+    rng = np.random.default_rng(0)
+    samples = rng.normal(size=(40, 2)) + np.repeat([[0], [9]], [25, 15], axis=0)
+    model = AgglomerativeClustering(2, linkage="single").fit(samples)
+    artists = plot.reachability(model).artists_
+    order = artists["order"]
+    assert_array_equal(np.sort(order), np.arange(40))
+    assert set(order[:25]) == set(range(25))  # the larger cluster comes first
+    heights = [path.vertices[:, 1].max() for path in artists["bars"].get_paths()]
+    tree = hierarchy.cophenet(model.linkage_matrix_)
+    D = squareform(tree)
+    joined = [D[order[i], order[:i]].min() for i in range(1, 40)]
+    assert_allclose(heights, [max(joined), *joined])
+    shades = artists["bars"].get_facecolors()
+    assert (shades[0] == shades[24]).all() and (shades[0] != shades[25]).any()
+    given = plot.reachability(model.linkage_matrix_, labels=np.full(40, -1)).artists_
+    assert_array_equal(given["order"], order)
+    peer = PeerOPTICS(min_samples=3).fit(samples)
+    artists = plot.reachability(peer).artists_
+    assert_array_equal(artists["order"], peer.ordering_)
+    heights = [path.vertices[:, 1].max() for path in artists["bars"].get_paths()]
+    assert_allclose(heights[1:], peer.reachability_[peer.ordering_][1:])
+    for bad in (3, KMeans(2), np.zeros((3, 3))):
+        with pytest.raises(ValueError, match="tree of merges"):
+            plot.reachability(bad)
+    with pytest.raises(ValueError, match="labels=.*40 integers"):
+        plot.reachability(model, labels=[0, 1])

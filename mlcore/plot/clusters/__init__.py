@@ -1,0 +1,1 @@
+"""Pictures of clusterings: trees, densities, silhouettes, scores and agreement of partitions."""
