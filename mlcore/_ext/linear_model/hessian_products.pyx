@@ -8,32 +8,19 @@ one score; V (d + 1, c), of which the last row is for the intercepts; out (group
 from cython cimport floating
 from cython.parallel cimport prange
 
-from mlcore._ext.linear_model.class_rows cimport add_row, add_scores, add_squares, index
-
-cdef enum:
-    AHEAD = 4  # sums that a row's score is added up in
-
+from mlcore._ext.linear_model.class_rows cimport (
+    add_one, add_row, add_scores, add_squares, index, row_score,
+)
 
 cdef void one_score(const floating* data, const index* columns, const index* ends,
                     Py_ssize_t first, Py_ssize_t last, const double* weight, const double* V,
                     Py_ssize_t d, double* out) noexcept nogil:
-    cdef Py_ssize_t i, t, end
-    cdef double z, z1, z2, z3
+    cdef Py_ssize_t i, start, count
+    cdef double z
     for i in range(first, last):
-        t, end = ends[i], ends[i + 1]
-        z, z1, z2, z3 = V[d], 0, 0, 0
-        while t + AHEAD <= end:
-            z += data[t] * V[columns[t]]
-            z1 += data[t + 1] * V[columns[t + 1]]
-            z2 += data[t + 2] * V[columns[t + 2]]
-            z3 += data[t + 3] * V[columns[t + 3]]
-            t += AHEAD
-        while t < end:
-            z += data[t] * V[columns[t]]
-            t += 1
-        z = weight[i] * ((z + z1) + (z2 + z3))
-        for t in range(ends[i], end):
-            out[columns[t]] += data[t] * z
+        start, count = ends[i], ends[i + 1] - ends[i]
+        z = weight[i] * (V[d] + row_score(count, data + start, columns + start, V))
+        add_one(count, data + start, columns + start, z, out)
         out[d] += z
 
 

@@ -20,7 +20,9 @@ from cython.parallel cimport prange, threadid
 from libc.math cimport sqrt
 from libc.stdint cimport int64_t, uint16_t
 
-from mlcore._ext.linear_model.class_rows cimport add_row, add_scores, index
+from mlcore._ext.linear_model.class_rows cimport (
+    add_one, add_row, add_scores, index, row_score,
+)
 from mlcore._ext.linear_model.logistic_losses cimport SCORES, losses, pair_roots
 from mlcore._ext.linear_model.logistic_pass_h cimport copy_d, copy_f, gradient, moments, scores
 from mlcore._ext.numerics.scatter_h cimport (
@@ -143,23 +145,6 @@ def dense(const floating[:, ::1] X, const int64_t[::1] codes, const double[::1] 
                         &out_scores[start, 0] if out_scores.shape[0] > 0 else NULL)
 
 
-cdef inline double one_score(Py_ssize_t count, const floating* x, const index* columns,
-                             const double* theta) noexcept nogil:
-    """The score of a row of two classes; four sums do not wait for each other."""
-    cdef Py_ssize_t t = 0
-    cdef double z = 0, z1 = 0, z2 = 0, z3 = 0
-    while t + 4 <= count:
-        z += x[t] * theta[columns[t]]
-        z1 += x[t + 1] * theta[columns[t + 1]]
-        z2 += x[t + 2] * theta[columns[t + 2]]
-        z3 += x[t + 3] * theta[columns[t + 3]]
-        t += 4
-    while t < count:
-        z += x[t] * theta[columns[t]]
-        t += 1
-    return (z + z1) + (z2 + z3)
-
-
 cdef void sparse_block(const floating* data, const index* columns, const index* ends,
                        Py_ssize_t start, Py_ssize_t rows, const int64_t* codes,
                        const double* weight, bint equal, const double* offset,
@@ -181,10 +166,10 @@ cdef void sparse_block(const floating* data, const index* columns, const index* 
         for i in range(rows):
             for t in range(ends[start + i], ends[start + i + 1]):
                 x = data[t] * scale[columns[t]]
-                sums[columns[t]] += s[i] * x
-                sums[width + columns[t]] += s[i] * x * x
-            sums[d] += intercept * s[i]
-            sums[width + d] += intercept * s[i]
+                sums[2 * columns[t]] += s[i] * x
+                sums[2 * columns[t] + 1] += s[i] * x * x
+            sums[2 * d] += intercept * s[i]
+            sums[2 * d + 1] += intercept * s[i]
     if gram:
         for i in range(rows):
             root[i] = sqrt(s[i])
@@ -197,7 +182,7 @@ cdef void sparse_block(const floating* data, const index* columns, const index* 
         of = ends[start + i]
         count = ends[start + i + 1] - of
         if c == 1:
-            Z[i] += one_score(count, data + of, columns + of, theta)
+            Z[i] += row_score(count, data + of, columns + of, theta)
         else:
             add_scores(count, data + of, columns + of, c, theta, Z + i * c)
     if out != NULL:
@@ -208,8 +193,7 @@ cdef void sparse_block(const floating* data, const index* columns, const index* 
         of = ends[start + i]
         count = ends[start + i + 1] - of
         if c == 1:
-            for t in range(of, of + count):
-                G[columns[t]] += data[t] * R[i]
+            add_one(count, data + of, columns + of, R[i], G)
         else:
             add_row(count, data + of, columns + of, c, R + i * c, G)
         for k in range(c):
@@ -260,7 +244,10 @@ def sparse(const floating[::1] data, const index[::1] columns, const index[::1] 
            Py_ssize_t last, Py_ssize_t stride, double[:, ::1] work, double[::1] loss,
            Py_ssize_t[::1] wrong, double[:, :, ::1] gradients, double[:, :, ::1] moment_sums,
            double[:, :, :, ::1] hessians, double[:, ::1] out_scores, int n_threads, /):
-    """The same for CSR without shift; theta (d + 1, c), gradients (g, d + 1, c) of X unscaled."""
+    """The same for CSR without shift; theta (d + 1, c), gradients (g, d + 1, c) of X unscaled.
+
+    Moments are (g, width, 2): those of a column in one cache line.
+    """
     cdef Py_ssize_t c = theta.shape[1], d = theta.shape[0] - 1, n = codes.shape[0]
     cdef Py_ssize_t groups = loss.shape[0], g, block, start
     cdef Py_ssize_t count = (last - first + stride - 1) // stride

@@ -15,6 +15,7 @@ from mlcore.runtime.threads import effective_threads, items_per_call
 
 NEWTON = 480  # (d + 1)(n_scores + 1), up to which the Hessian is computed
 _GROUPS = 8  # of rows with sums of their own
+_PER_SUM = 16  # values that are not 0, at least, for each sum of a group of sparse rows
 _DENSE = 1 / 4  # share of values that are not 0, from which sparse rows are read as dense ones
 _LARGEST_GROUP = 1 << 21  # values of such sums, beyond which there are two groups
 
@@ -149,11 +150,14 @@ class LogisticRows:
         sparse = sp.issparse(self.X)
         wide = pairs * width**2 + c * width > _LARGEST_GROUP
         groups = 2 if wide else _GROUPS
+        if sparse:
+            groups = self.groups(groups)
         # Sums of each group of rows.
         loss, wrong = np.zeros(groups), np.zeros(groups, np.intp)
         columns = self.d + 1 if sparse else width
         gradients = np.zeros((groups, columns, c) if sparse else (groups, c, columns))
-        sums = np.zeros((groups if moments is not None else 0, 2, width))
+        of_moments = groups if moments is not None else 0
+        sums = np.zeros((of_moments, width, 2) if sparse else (of_moments, 2, width))
         hessians = np.zeros((groups if pairs else 0, pairs, width, width))
         empty = np.empty((0, c)) if scores is None else scores
         # Blocks, threads and scratch; a call takes no longer than Ctrl-C may wait.
@@ -190,7 +194,8 @@ class LogisticRows:
         # Sums over the groups, without the columns of padding.
         D = self.d + 1
         if moments is not None:
-            moments[...] = sums.sum(axis=0)[:, :D]
+            total = sums.sum(axis=0)
+            moments[...] = (total.T if sparse else total)[:, :D]
         gradient = gradients.sum(axis=0)
         gradient = np.ascontiguousarray(gradient.T) * scale if sparse else gradient[:, :D]
         hessian = None
@@ -199,6 +204,10 @@ class LogisticRows:
             hessian = np.where(np.tri(D, dtype=bool), lower, lower.transpose(0, 2, 1))
         weight = self.total if stride == 1 else self.weight_of(stride)
         return LogisticSums(weight, float(loss.sum()), gradient, hessian, int(wrong.sum()))
+
+    def groups(self, most: int) -> int:
+        """Return how many groups of sparse rows have sums of their own, `most` at most."""
+        return min(most, max(1, self.X.nnz // (_PER_SUM * (self.d + 1))))
 
     def chosen(self, stride: int) -> np.ndarray:
         """Return the rows of every `stride`-th block, sorted."""

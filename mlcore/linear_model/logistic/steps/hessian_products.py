@@ -21,7 +21,6 @@ _STEPS = 400
 _NEAR = 1e-2  # share of the squared decrement that need not be known when the steps end
 _VALUES = 1 << 24  # of what intercepts and columns have in common
 _GROUPS = 4  # of sparse rows with sums of their own
-_PER_SUM = 16  # values that are not 0, at least, for each sum of a group
 
 
 def bounds_by_products(
@@ -117,9 +116,7 @@ class Products:
         return self._weight if self.n_scores == 1 else self._weight * self._p * (1 - self._p)
 
     def _sums_of_groups(self):
-        rows, size = self.rows, (self.rows.d + 1) * self.n_scores
-        groups = min(_GROUPS, max(1, rows.X.nnz * self.n_scores // (_PER_SUM * size)))
-        return np.zeros((groups, rows.d + 1, self.n_scores))
+        return np.zeros((self.rows.groups(_GROUPS), self.rows.d + 1, self.n_scores))
 
     def _calls(self):
         """Yield parts of the rows, and threads, for which a call is no longer than Ctrl-C waits."""
