@@ -30,6 +30,7 @@ _ROWS = 4  # of the block, times the number of its columns
 _DEAR = 128  # multiplications for each value, from which the first block is one of few columns
 _TOO_MANY = 15  # after which a fit goes on with a number for each row
 _FEWER = 8  # columns for a row, from which it does
+_CHANGED = 0.1  # share of the variances of rows, beyond which the diagonal is computed again
 _MANY = 8, 10  # conjugate gradients, after which a block is computed again, and one of few
 
 
@@ -133,6 +134,7 @@ class _Metric:
 
     def __init__(self, objective: Objective) -> None:
         self._objective, self._columns = objective, None
+        self._inverse, self._variances = None, 0.0
         rows = objective.rows
         self._counts = column_counts(rows.X)
         count = min(_BLOCK, int((self._counts >= _OFTEN[0] * rows.n).sum()))
@@ -157,15 +159,19 @@ class _Metric:
 
     def at(self, products: Products) -> Metric:
         """Return the product of the inverse with gradients, at the point of these products."""
-        diagonal = products.squares()
-        inverse = np.zeros_like(diagonal)
-        np.divide(1, diagonal, out=inverse, where=diagonal > 0)
+        variances, inverse = products.variances(), self._inverse
+        change = np.abs(variances - self._variances).sum()
+        if inverse is None or change > _CHANGED * variances.sum():
+            diagonal = products.squares()
+            inverse = self._inverse = np.zeros_like(diagonal)
+            np.divide(1, diagonal, out=inverse, where=diagonal > 0)
+            self._variances = variances
         if not len(self._columns):
             return lambda g: g * inverse
         if self._is_old:
             self._is_old = False
             self._blocks = [self._block(variance) for variance in products.variances().T]
-        at, blocks = np.append(self._columns, len(diagonal.T) - 1), self._blocks
+        at, blocks = np.append(self._columns, inverse.shape[1] - 1), self._blocks
 
         def product(g):
             out = g * inverse
