@@ -9,6 +9,7 @@ order, so the thread count never changes a bit. O(rows n width) time, no scratch
 from cython cimport floating
 from cython.parallel cimport prange
 
+from mlcore._ext.numerics.eigen_h cimport both_along as both_blocks_along
 from mlcore._ext.numerics.eigen_h cimport less_rows as less_rows_of_basis
 from mlcore._ext.numerics.eigen_h cimport rows_along as rows_of_basis_along
 from mlcore._ext.shared.blas cimport all_eigenpairs, last_eigenpairs
@@ -37,6 +38,16 @@ def along_basis(const double[:, ::1] basis, const double[:, ::1] W, double[:, ::
         start = block * ROWS
         rows_of_basis_along(min(<Py_ssize_t> ROWS, m - start), n, &basis[start, 0], &W[0, 0],
                             width, &out[start, 0])
+
+
+def both_along_basis(const double[:, ::1] basis, const double[:, ::1] X, const double[:, ::1] W,
+                     double[:, ::1] out, int n_threads, /):
+    """Set out (m, 8) to the basis (m, n) times X and W (n, 4), in one reading."""
+    cdef Py_ssize_t m = basis.shape[0], n = basis.shape[1], block, start
+    for block in prange((m + ROWS - 1) // ROWS, nogil=True, num_threads=n_threads):
+        start = block * ROWS
+        both_blocks_along(min(<Py_ssize_t> ROWS, m - start), n, &basis[start, 0], &X[0, 0],
+                          &W[0, 0], &out[start, 0])
 
 
 def less_basis(const double[:, ::1] basis, const double[:, ::1] C, double[:, ::1] W,

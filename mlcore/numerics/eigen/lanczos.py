@@ -30,6 +30,7 @@ _BLOCKS = 10  # blocks in the basis: with more a step costs more, with fewer the
 _NARROW = 4, 8  # vectors in a narrow block, for few eigenvectors and for more
 _MANY = 32  # eigenvectors for which the dense work of the narrower block costs more
 _ALMOST = 1e-11  # cosines that change no residual of a search whose pairs are computed anew
+_SOON = 0.1  # part of the cosines that are allowed, from which they are computed before products
 _TIED = 1e-6  # part of the size within which values may be one multiple eigenvalue
 
 
@@ -300,6 +301,9 @@ class _Search:
         room = _BLOCKS * block if room is None else room
         room = room if S.sparse else min(room, max(6 * block, n // 16))
         exact, count = orthogonal == _ORTHOGONAL, 0
+        # Far from that, cosines of a block are computed with the product that follows, in one
+        # reading of the basis: a tenth less time.
+        late = not exact
         # The basis begins with the known eigenvectors.
         V = scratch_array((fixed + room, n), np.dtype(np.float64))  # a row is a vector of the basis
         V[:fixed] = known.T
@@ -317,7 +321,16 @@ class _Search:
             else:
                 both = S @ np.hstack([known, X])
                 known_product, W = both[:, :fixed], both[:, fixed:]
-            C = _along(basis, W)
+            if late and count > 1:
+                cosines, C = _both_along(basis, X, W)
+                most = np.abs(cosines[:-block]).max()
+                late = most < _SOON * orthogonal
+                if most >= orthogonal:
+                    X = orthonormal_block(X, basis[:-block], 0.0, rng, orthogonal)
+                    basis[-block:], W = X.T, S @ X
+                    C = _along(basis, W)
+            else:
+                C = _along(basis, W)
             W = _less(W, basis, C)
             H[:m, m - block : m] = C[fixed:]
             H[m - block : m, :m] = C[fixed:].T
@@ -337,7 +350,7 @@ class _Search:
             elif steps:
                 steps.append(steps[-1])
             # The next block; a full basis starts anew from its best vectors.
-            X = orthonormal_block(W, basis, size, rng, orthogonal)
+            X = orthonormal_block(W, V[:0] if late else basis, size, rng, orthogonal)
             if m + block > room:
                 kept = min(max(self.sought + block, room // 2), room - block)
                 V[fixed : fixed + kept] = Y[:, :kept].T @ basis[fixed:]
@@ -425,6 +438,18 @@ def _along(basis, W):
     for first, last in pieces(len(basis), W.size):
         _ext.along_basis(basis[first:last], W, C[first:last], threads)
     return C
+
+
+def _both_along(basis, X, W):
+    """Return the products with both blocks, of few vectors in one reading of the basis."""
+    width = W.shape[1]
+    if width != _NARROW[0]:
+        return _along(basis, X), _along(basis, W)
+    X, W, C = np.ascontiguousarray(X), np.ascontiguousarray(W), np.empty((len(basis), 2 * width))
+    threads = effective_threads(2 * basis.size * width)
+    for first, last in pieces(len(basis), 2 * W.size):
+        _ext.both_along_basis(basis[first:last], X, W, C[first:last], threads)
+    return C[:, :width], np.ascontiguousarray(C[:, width:])
 
 
 def _less(W, basis, C):
