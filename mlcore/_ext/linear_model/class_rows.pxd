@@ -79,7 +79,8 @@ cdef inline double row_score(Py_ssize_t count, const floating* x, const index* c
 
 cdef inline void add_one(Py_ssize_t count, const floating* x, const index* columns, double z,
                          double* out) noexcept nogil:
-    """out[column] += x z of one class; four sums are read before one is written: .93 of the time."""
+    """out[column] += x z of one class; four sums are read before one is written: .93 of the time.
+    """
     cdef Py_ssize_t t = 0
     cdef double y, y1, y2, y3
     while t + AT_ONCE <= count:

@@ -14,7 +14,7 @@ from mlcore.runtime.scratch import scratch_array
 from mlcore.runtime.threads import effective_threads, items_per_call
 
 NEWTON = 480  # (d + 1)(n_scores + 1), up to which the Hessian is computed
-_GROUPS = 8  # of rows with sums of their own
+GROUPS = 8  # of rows with sums of their own
 _PER_SUM = 16  # values that are not 0, at least, for each sum of a group of sparse rows
 _DENSE = 1 / 4  # share of values that are not 0, from which sparse rows are read as dense ones
 _LARGEST_GROUP = 1 << 21  # values of such sums, beyond which there are two groups
@@ -149,9 +149,7 @@ class LogisticRows:
         c, n, width = self.n_scores, self.n, self.width
         sparse = sp.issparse(self.X)
         wide = pairs * width**2 + c * width > _LARGEST_GROUP
-        groups = 2 if wide else _GROUPS
-        if sparse:
-            groups = self.groups(groups)
+        groups = self.groups(2 if wide else GROUPS)
         # Sums of each group of rows.
         loss, wrong = np.zeros(groups), np.zeros(groups, np.intp)
         columns = self.d + 1 if sparse else width
@@ -206,7 +204,9 @@ class LogisticRows:
         return LogisticSums(weight, float(loss.sum()), gradient, hessian, int(wrong.sum()))
 
     def groups(self, most: int) -> int:
-        """Return how many groups of sparse rows have sums of their own, `most` at most."""
+        """Return how many groups of rows have sums of their own, `most` at most."""
+        if not sp.issparse(self.X):
+            return most
         return min(most, max(1, self.X.nnz // (_PER_SUM * (self.d + 1))))
 
     def chosen(self, stride: int) -> np.ndarray:

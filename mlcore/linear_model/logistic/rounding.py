@@ -3,15 +3,15 @@
 import numpy as np
 from scipy import sparse as sp
 
-from mlcore.linear_model.logistic.logistic_pass import LogisticRows
+from mlcore.linear_model.logistic.logistic_pass import GROUPS, LogisticRows
 from mlcore.linear_model.logistic.objective import Objective
 
 ULP = 2.0**-53
 
 
-def roundings_of_sum(n: int) -> float:
-    """Return a bound on the roundings of a sum over n rows, in eight parts and more."""
-    return 16 + n / 8
+def roundings_of_sum(n: int, groups: int = GROUPS) -> float:
+    """Return a bound on the roundings of a sum over n rows, of so many groups at least."""
+    return 16 + n / groups
 
 
 def roundings_of_score(rows: LogisticRows) -> int:
@@ -25,10 +25,11 @@ def error_of_gradient(objective: Objective, theta: np.ndarray) -> np.ndarray:
 
     Every term ``w x (p - y)`` is rounded, and its p errs by at most the error of the scores.
     """
-    per_score = roundings_of_score(objective.rows) * largest_terms(objective, theta)
+    rows = objective.rows
+    per_score = roundings_of_score(rows) * largest_terms(objective, theta)
     root = np.hypot(objective.deviation, objective.mean)
     with np.errstate(over="ignore", under="ignore"):
-        per_sum = roundings_of_sum(objective.rows.n)
+        per_sum = roundings_of_sum(rows.n, rows.groups(GROUPS))
         error = np.outer(np.ones(len(theta)), (per_sum + per_score) * root)
         return ULP * (error + np.abs(objective.penalty * theta))
 

@@ -18,7 +18,7 @@ from mlcore.numerics.eigen import (
     orthonormal,
     times,
 )
-from mlcore.numerics.eigen.lanczos import _along, _less, orthonormal_block
+from mlcore.numerics.eigen.lanczos import _along, _both_along, _less, orthonormal_block
 
 
 def symmetric(n, seed=0, rank=None):
@@ -188,6 +188,19 @@ def test_a_search_by_narrow_blocks_of_crowded_values_ends_at_the_pairs():
     assert (np.linalg.norm(left, axis=0) <= 2e-8 * values[-1]).all()
 
 
+@pytest.mark.parametrize("rank", [3, 30])
+def test_a_search_by_narrow_blocks_goes_on_where_a_block_is_deficient(rank):
+    """Vectors are drawn then, which are not orthogonal to the basis before they are looked at."""
+    A = symmetric(700, rank=rank)
+    found = leading_eigenpairs(Scaled(A), 12, rng(), narrow=True)
+    values = np.linalg.eigvalsh(A)[::-1]
+    assert found.converged
+    assert_allclose(found.values, values[:12], rtol=0, atol=1e-11 * values[0])
+    assert_allclose(found.vectors.T @ found.vectors, np.eye(12), rtol=0, atol=1e-9)
+    left = A @ found.vectors - found.vectors * found.values
+    assert (np.linalg.norm(left, axis=0) <= 2e-8 * values[0]).all()
+
+
 def test_too_few_steps_are_said():
     A = symmetric(800)
     found = leading_eigenpairs(Scaled(A), 3, rng(), tol=1e-10, max_iter=2)
@@ -245,6 +258,10 @@ def test_products_with_a_basis(m, n, width):
     W = rng.integers(-8, 9, (n, 2 * width)).astype(float)[:, ::2]  # not contiguous
     C = rng.integers(-8, 9, (m, width)).astype(float)
     assert_array_equal(_along(basis, W), basis @ W)
+    if width in (4, 8):
+        of_both = _both_along(basis, -W[::-1], W)
+        assert_array_equal(of_both[0], basis @ -W[::-1])
+        assert_array_equal(of_both[1], basis @ W)
     expected = W - basis.T @ C
     assert_array_equal(_less(W, basis, C), expected)
 
@@ -257,7 +274,8 @@ def test_products_with_a_basis_do_not_depend_on_threads(width):
     for n_threads in (1, 2, 5):
         with threadpool_limits(n_threads):
             C = _along(basis, W)
-            found.add(C.tobytes() + _less(W.copy(), basis, C).tobytes())
+            both = b"".join(part.tobytes() for part in _both_along(basis, W, 2 * W))
+            found.add(C.tobytes() + _less(W.copy(), basis, C).tobytes() + both)
     assert len(found) == 1
     assert_allclose(C, basis @ W, rtol=0, atol=1e-12 * 4000)
 

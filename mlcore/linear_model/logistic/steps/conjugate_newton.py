@@ -170,7 +170,7 @@ class _Metric:
             return lambda g: g * inverse
         if self._is_old:
             self._is_old = False
-            self._blocks = [self._block(variance) for variance in products.variances().T]
+            self._blocks = [self._block(variance) for variance in variances.T]
         at, blocks = np.append(self._columns, inverse.shape[1] - 1), self._blocks
 
         def product(g):
