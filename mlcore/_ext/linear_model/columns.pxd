@@ -5,7 +5,7 @@ Dense columns are rows of `dense` (d, n). Sparse ones have entries (CSC) less ``
 which is not formed. Both are times the roots of weights, `root` (n,), whose squares sum to `total`.
 """
 from cython.parallel cimport prange
-from libc.math cimport fabs, sqrt
+from libc.math cimport INFINITY, fabs, fmax, fmin, nextafter, sqrt
 from libc.stdint cimport int8_t, int32_t, int64_t
 
 from mlcore._ext.shared.blas cimport add_multiple, dot
@@ -25,6 +25,7 @@ cdef struct Columns:
     const double* mean
     const double* root
     double total
+    double largest       # root
 
 
 cdef inline Columns columns_of(const double[:, ::1] dense, const int64_t[::1] indptr,
@@ -38,9 +39,10 @@ cdef inline Columns columns_of(const double[:, ::1] dense, const int64_t[::1] in
     if not Z.sparse:
         Z.dense = &dense[0, 0]
     Z.indptr, Z.indices, Z.values = &indptr[0], &indices[0], &values[0]
-    Z.mean, Z.root, Z.total = &mean[0], &root[0], 0
+    Z.mean, Z.root, Z.total, Z.largest = &mean[0], &root[0], 0, 0
     for i in range(Z.n):
         Z.total += root[i] * root[i]
+        Z.largest = fmax(Z.largest, root[i])
     return Z
 
 
@@ -87,23 +89,56 @@ cdef inline void correlate_block(const Columns* Z, const double* x, double along
             h[j] = product(Z, j, x, along)
 
 
+cdef struct Way:         # of residuals since the first, at least
+    double length        # sum of their lengths
+    double largest       # sum of the largest changes of a row, in sparse columns
+
+
 cdef struct Readings:
     const int8_t* out          # (d,) true for columns that are never read
     const Py_ssize_t* place    # (d,) not negative for columns that always are
-    const double* squares      # (d,) of columns
+    const double* size         # (d,) lengths of columns
+    const double* sums         # (d,) of their absolute values, less no means
     double* h                  # (d,) products with residuals when a column was last read
-    double* way                # (d,) of the residuals, up to that
+    double* length             # (d,) the way of the residuals, up to that
+    double* largest            # (d,)
 
 
-cdef inline double bound_of(const Readings* of, Py_ssize_t j, double way) noexcept nogil:
-    """Return at least the product's absolute value now, when the residuals have come this way."""
-    return fabs(of.h[j]) + sqrt(of.squares[j]) * (way - of.way[j])
+cdef inline double bound_of(const Readings* of, Py_ssize_t j, const Way* way) noexcept nogil:
+    """Return at least the product's absolute value now, when the residuals have come this way.
+
+    In columns of few entries the largest change counts: a quarter of the readings by lengths.
+    """
+    return fabs(of.h[j]) + fmin(of.size[j] * (way.length - of.length[j]),
+                                of.sums[j] * (way.largest - of.largest[j]))
+
+
+cdef inline void move(const Columns* Z, const double* r, const double* before,
+                      Way* way) noexcept nogil:
+    """Add the change of residuals, from those before, to their way.
+
+    A mean is at most the sum of absolute values times the largest root over the total.
+    """
+    cdef Py_ssize_t i
+    cdef double squares = 0, along = 0, largest = 0, step
+    for i in range(Z.n):
+        step = r[i] - before[i]
+        squares += step * step
+        along += Z.root[i] * step
+        largest = fmax(largest, fabs(step))
+    if largest == 0:
+        return
+    # It grows by less than its rounding too, as products of the same way are not read again.
+    way.length = fmax(way.length + sqrt(squares) * (1 + 1e-9), nextafter(way.length, INFINITY))
+    way.largest += (largest + fabs(along) * Z.largest / Z.total) * (1 + 1e-9)
 
 
 cdef inline void read_columns(const Columns* Z, const double* r, const Readings* of,
-                              const double* lasso, double limit, double way,
+                              const double* lasso, double limit, const Way* way,
                               int n_threads) noexcept nogil:
-    """Compute the products with residuals that may be as large as `limit` times the lasso (d,)."""
+    """Compute the products with residuals that may be as large as `limit` times the lasso (d,),
+    where those of the last reading are not of these residuals.
+    """
     cdef Py_ssize_t block, n_blocks = (Z.d + COLUMNS - 1) // COLUMNS
     cdef double along = dot(<int> Z.n, Z.root, r) if Z.sparse else 0
     for block in prange(n_blocks, num_threads=n_threads, schedule="static"):
@@ -111,23 +146,26 @@ cdef inline void read_columns(const Columns* Z, const double* r, const Readings*
 
 
 cdef inline void read_block(const Columns* Z, const double* r, double along, const Readings* of,
-                            const double* lasso, double limit, double way,
+                            const double* lasso, double limit, const Way* way,
                             Py_ssize_t first) noexcept nogil:
     cdef Py_ssize_t j
     for j in range(first, min(Z.d, first + COLUMNS)):
-        if of.out[j] or (of.place[j] < 0 and bound_of(of, j, way) < limit * lasso[j]):
+        if of.out[j] or of.length[j] == way.length:
             continue
-        of.h[j], of.way[j] = product(Z, j, r, along), way
+        if of.place[j] < 0 and bound_of(of, j, way) < limit * lasso[j]:
+            continue
+        of.h[j] = product(Z, j, r, along)
+        of.length[j], of.largest[j] = way.length, way.largest
 
 
 cdef inline void slopes_of(const Readings* of, Py_ssize_t d, const double* ridge, const double* w,
-                           double way, double* g) noexcept nogil:
+                           const Way* way, double* g) noexcept nogil:
     """g := h - ridge w, or its bound where h is of an earlier reading (w is 0 there)."""
     cdef Py_ssize_t j
     for j in range(d):
         if of.out[j]:
             g[j] = 0
-        elif of.way[j] == way:
+        elif of.length[j] == way.length:
             g[j] = of.h[j] - ridge[j] * w[j]
         else:
             g[j] = bound_of(of, j, way)
@@ -185,14 +223,6 @@ cdef inline double sweep_columns(const Columns* Z, const Py_ssize_t* members, Py
         fall += 0.5 * curvature * (new - w[j]) * (new - w[j])
         w[j] = new
     return fall
-
-
-cdef inline double distance(Py_ssize_t n, const double* x, const double* y) noexcept nogil:
-    cdef Py_ssize_t i
-    cdef double sum = 0
-    for i in range(n):
-        sum += (x[i] - y[i]) * (x[i] - y[i])
-    return sqrt(sum)
 
 
 cdef inline double nth_largest(double* x, Py_ssize_t count, Py_ssize_t nth) noexcept nogil:

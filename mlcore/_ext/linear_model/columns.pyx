@@ -3,7 +3,7 @@ sparse columns with their sums, and products of columns (columns.pxd).
 """
 from cython cimport floating
 from cython.parallel cimport prange
-from libc.math cimport ldexp
+from libc.math cimport fabs, ldexp
 from libc.stdint cimport int8_t, int32_t, int64_t
 
 from mlcore._ext.shared.blas cimport dot
@@ -95,24 +95,26 @@ def sparse_columns(const index[::1] row_starts, const index[::1] features,
 
 
 def sparse_sums(const int64_t[::1] starts, const int32_t[::1] rows, const double[::1] values,
-                const double[::1] root, double[::1] sums, double[::1] squares, int n_threads, /):
-    """Set sums of columns times `root` (n,), and their squares, (d,)."""
+                const double[::1] root, double[::1] sums, double[::1] squares,
+                double[::1] absolute, int n_threads, /):
+    """Set sums of columns times `root` (n,), of their squares and absolute values, (d,)."""
     cdef Py_ssize_t block, n_blocks = (sums.shape[0] + COLUMNS - 1) // COLUMNS
     for block in prange(n_blocks, nogil=True, num_threads=n_threads, schedule="static"):
-        sum_block(starts, rows, values, root, sums, squares, COLUMNS * block)
+        sum_block(starts, rows, values, root, sums, squares, absolute, COLUMNS * block)
 
 
 cdef void sum_block(const int64_t[::1] starts, const int32_t[::1] rows, const double[::1] values,
                     const double[::1] root, double[::1] sums, double[::1] squares,
-                    Py_ssize_t first) noexcept nogil:
+                    double[::1] absolute, Py_ssize_t first) noexcept nogil:
     cdef Py_ssize_t j, k
-    cdef double a, b
+    cdef double a, b, c
     for j in range(first, min(sums.shape[0], first + COLUMNS)):
-        a = b = 0
+        a = b = c = 0
         for k in range(starts[j], starts[j + 1]):
             a = a + values[k] * root[rows[k]]
             b = b + values[k] * values[k]
-        sums[j], squares[j] = a, b
+            c = c + fabs(values[k])
+        sums[j], squares[j], absolute[j] = a, b, c
 
 
 def products(const double[:, ::1] dense, const int64_t[::1] indptr, const int32_t[::1] indices,

@@ -5,8 +5,9 @@ A penalty begins with the members and coefficients of the one before, and the co
 strong rule adds. Their problem is solved by products; then the residuals of the rows give all
 slopes and the certificate. Columns that violate it join, at most as many as there are members.
 
-A column is not read where it cannot matter: its slope is at most that of its last reading and its
-length times how far the residuals have moved since. The certificate takes this bound for its slope.
+A column is not read where it cannot matter: its slope is at most that of its last reading, and its
+length times how far the residuals have moved since, or the sum of its absolute values times the
+largest changes of a row. The certificate takes this bound for its slope.
 """
 from libc.float cimport DBL_EPSILON
 from libc.math cimport INFINITY, fabs, fmax, fmin, ldexp, sqrt
@@ -14,7 +15,7 @@ from libc.stdint cimport int8_t, int32_t, int64_t
 from libc.string cimport memcpy
 
 from mlcore._ext.linear_model.columns cimport (
-    Columns, Readings, columns_of, distance, nth_largest, read_columns, residuals, slopes_of,
+    Columns, Readings, Way, columns_of, move, nth_largest, read_columns, residuals, slopes_of,
     sweep_columns
 )
 from mlcore._ext.linear_model.face cimport Face, begin_face
@@ -46,6 +47,7 @@ cdef struct Work:
     Columns Z
     bint swept
     Readings readings
+    Way* way
     Problem all
     Problem part
     Face face
@@ -89,12 +91,12 @@ def advance(const double[:, ::1] dense, const int64_t[::1] indptr, const int32_t
 
     It ends early where ``state[WANTED]`` members need more room, and when ``state[LEFT]``
     operations are done. W (m, d) are coefficients, `figures` (m, 3) P, the gap, and rounds.
-    `of_columns` (11, d): lasso, ridge, size, w, h, squares, scratch (4, d), the way of residuals to
-    the reading that h is of; `of_members` (10, width): c, w, g and scratch; `packed` (width, n):
+    `of_columns` (14, d): lasso, ridge, size, w, h, squares, scratch (4, d), `Readings.size`, `sums`,
+    `length`, `largest`; `of_members` (10, width): c, w, g and scratch; `packed` (width, n):
     dense members; `lists` (2, n): starts and lengths of `RowLists`, with their places and values;
-    `of_rows` (3, n): y, r, and r of the last proof; `figure` (5,): the last gap, the least, the
+    `of_rows` (3, n): y, r, and r of the last proof; `figure` (6,): the last gap, the least, the
     correlation for alpha = 1 above which columns join, the squares of the members' problem, and
-    the way of residuals.
+    the fields of `Way`.
     """
     cdef Work a
     cdef Py_ssize_t width = of_members.shape[1]
@@ -104,8 +106,10 @@ def advance(const double[:, ::1] dense, const int64_t[::1] indptr, const int32_t
     a.lasso, a.ridge = &of_columns[0, 0], &of_columns[1, 0]
     a.w, a.h, a.squares = &of_columns[3, 0], &of_columns[4, 0], &of_columns[5, 0]
     a.g, a.swept = &of_columns[9, 0], state[SWEPT]
-    a.readings.out, a.readings.place, a.readings.squares = &out[0], a.place, a.squares
-    a.readings.h, a.readings.way = a.h, &of_columns[10, 0]
+    a.readings.out, a.readings.place, a.readings.h = &out[0], a.place, a.h
+    a.readings.size, a.readings.sums = &of_columns[10, 0], &of_columns[11, 0]
+    a.readings.length, a.readings.largest = &of_columns[12, 0], &of_columns[13, 0]
+    a.way = <Way*> &figure[4]
     a.absolute, a.square = &of_columns[6, 0], &of_columns[7, 0]
     a.scratch = &of_columns[8, 0]
     a.c, a.w_part, a.g_part = &of_members[0, 0], &of_members[1, 0], &of_members[2, 0]
@@ -152,14 +156,14 @@ cdef void begin_penalty(Work* a, const double[::1] alphas, int64_t* state, doubl
         if k == 0 and a.h[j] != 0:
             before = fmax(before, fabs(a.h[j]) / a.lasso[j])
     figure[2] = fmax(2 * alpha - (alphas[k - 1] if k else before), 0)
-    read_columns(&a.Z, a.r, &a.readings, a.lasso, figure[2], figure[4], a.n_threads)
+    read_columns(&a.Z, a.r, &a.readings, a.lasso, figure[2], a.way, a.n_threads)
     for j in range(d):
         a.absolute[j] = min(alpha * a.lasso[j], 1e300)
         a.square[j] = min(alpha * a.ridge[j], 1e300)
         penalised = penalised or a.square[j] > 0
         squares += a.square[j] * a.w[j] * a.w[j]
         support += a.w[j] != 0
-    slopes_of(&a.readings, a.Z.d, a.square, a.w, figure[4], a.g)
+    slopes_of(&a.readings, a.Z.d, a.square, a.w, a.way, a.g)
     for i in range(state[MEMBERS]):
         a.of_part[i] = a.absolute[a.members[i]]
         a.of_part[a.part.width + i] = a.square[a.members[i]]
@@ -272,15 +276,15 @@ cdef void solve_and_prove(Work* a, const double[::1] alphas, double tol, Py_ssiz
             a.w_part[i] = ldexp(<float> ldexp(a.w_part[i], <int> a.shift[j]), <int> -a.shift[j])
         a.w[j] = a.w_part[i]
     residuals(&a.Z, a.y, a.w, a.members, f, a.r)
-    figure[4] += distance(a.Z.n, a.r, a.proved) * (1 + 1e-9)
+    move(&a.Z, a.r, a.proved, a.way)
     memcpy(a.proved, a.r, a.Z.n * sizeof(double))
-    read_columns(&a.Z, a.r, &a.readings, a.lasso, (1 - 1e-6) * alphas[state[PENALTY]], figure[4],
+    read_columns(&a.Z, a.r, &a.readings, a.lasso, (1 - 1e-6) * alphas[state[PENALTY]], a.way,
                  a.n_threads)
     squares = dot(<int> a.Z.n, a.r, a.r)
     figure[3] = squares
     for i in range(d):
         squares += a.square[i] * a.w[i] * a.w[i]
-    slopes_of(&a.readings, a.Z.d, a.square, a.w, figure[4], a.g)
+    slopes_of(&a.readings, a.Z.d, a.square, a.w, a.way, a.g)
     proof = certificate(&a.all, a.w, a.g, squares)
     # What products have lost is in those with the residuals.
     for i in range(0 if a.swept else f):

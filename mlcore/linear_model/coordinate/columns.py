@@ -24,8 +24,9 @@ class Columns(NamedTuple):
 
     Dense ones are the rows of `dense` (d, n). Sparse ones are in CSC format, ``root mean[j]`` to be
     subtracted; `dense` has no rows then. `center` (d,) are the means, 0 without an intercept,
-    `size` (d,) the lengths of columns, and `reach` (d,) those of the numbers they come from. `out`
-    (d,) is 2 for columns that are constant but for rounding.
+    `size` (d,) the lengths of columns, and `reach` (d,) those of the numbers they come from, `sums`
+    (d,) of these absolute values at least. `out` (d,) is 2 for columns that are constant but for
+    rounding.
     """
 
     dense: np.ndarray
@@ -37,6 +38,7 @@ class Columns(NamedTuple):
     center: np.ndarray
     size: np.ndarray
     reach: np.ndarray
+    sums: np.ndarray
     out: np.ndarray
     total: float
 
@@ -47,13 +49,13 @@ class Columns(NamedTuple):
         weight = np.ones(n) if rows.weight is None else rows.weight.astype(np.float64)
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):  # the caller looks
             make = _sparse_columns if sp.issparse(rows.X) else _dense_columns
-            parts, center, squares, sizes = make(rows, weight, fit_intercept)
+            parts, center, squares, *sizes = make(rows, weight, fit_intercept)
         size, out = np.sqrt(squares), np.zeros(d, np.int8)
         if fit_intercept:
             # About the origin, which is near them, constants have no more than their rounding.
             size[size <= math.sqrt(weight.sum()) * n * EPS * np.abs(center)] = 0
         out[size == 0] = 2
-        return cls(*parts, np.sqrt(weight), center, size, sizes, out, float(weight.sum()))
+        return cls(*parts, np.sqrt(weight), center, size, *sizes, out, float(weight.sum()))
 
     @property
     def deviation(self) -> np.ndarray:
@@ -112,7 +114,7 @@ class Columns(NamedTuple):
 
 
 def _dense_columns(rows, weight, fit_intercept):
-    """Return the first fields of columns, their means, squares, and lengths."""
+    """Return the first fields of columns, their means, squares, lengths, and absolute sums."""
     (n, d), data_units = rows.X.shape, rows.data_units
     require_memory(d, n, 8, what="a copy of the columns", instead="use fewer features")
     Z, center, squares = scratch_array((d, n), np.dtype(np.float64)), np.empty(d), np.empty(d)
@@ -128,7 +130,8 @@ def _dense_columns(rows, weight, fit_intercept):
                 center[part], squares[part], threads,
             )  # fmt: skip
     none = np.zeros(1, np.int64), np.zeros(1, np.int32), np.zeros(1)
-    return (Z, *none, np.zeros(d)), center, squares, np.sqrt(squares)
+    size = np.sqrt(squares)
+    return (Z, *none, np.zeros(d)), center, squares, size, math.sqrt(n) * size
 
 
 def _sparse_columns(rows, weight, fit_intercept):
@@ -144,8 +147,8 @@ def _sparse_columns(rows, weight, fit_intercept):
         X.indptr, X.indices, X.data, power.astype(np.int64), bool(power.any()), root,
         rows.weight is not None, indptr, indices, values,
     )  # fmt: skip
-    mean, reach = np.empty(d), np.empty(d)
-    _ext.sparse_sums(indptr, indices, values, root, mean, reach, effective_threads(entries))
+    mean, reach, sums = np.empty((3, d))
+    _ext.sparse_sums(indptr, indices, values, root, mean, reach, sums, effective_threads(entries))
     mean = mean / total if fit_intercept else np.zeros(d)
     squares, center = np.maximum(reach - total * mean**2, 0.0), mean - origin
     # Columns far from 0 have few zeros, and digits to lose: they are centred entry by entry.
@@ -158,7 +161,7 @@ def _sparse_columns(rows, weight, fit_intercept):
         block -= center[near]
         block *= root[:, None]
         squares[near] = reach[near] = np.einsum("ij,ij->j", block, block)
-        mean[near] = 0
+        mean[near], sums[near] = 0, np.abs(block).sum(axis=0)
         counts = np.diff(indptr)
         kept = np.ones(d, bool)
         kept[near] = False
@@ -173,4 +176,4 @@ def _sparse_columns(rows, weight, fit_intercept):
         all_values[~places] = block.T.ravel()
         indptr, indices, values = longer, all_indices, all_values
     parts = np.empty((0, n)), indptr, indices, values, mean
-    return parts, center, squares, np.sqrt(reach)
+    return parts, center, squares, np.sqrt(reach), sums

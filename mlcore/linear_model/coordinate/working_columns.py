@@ -207,11 +207,12 @@ class ColumnProblem(NamedTuple):
         d, n, m = len(self.size), self.n, len(alphas)
         W, figures = np.empty((m, d)), np.empty((m, 3))
         lasso = penalties.lasso[:, t]
-        of_columns = np.zeros((11, d))
+        of_columns = np.zeros((14, d))
         of_columns[:3] = lasso, penalties.ridge, columns.reach
         of_columns[4], of_columns[5] = self.C[:, t], columns.size**2
+        of_columns[10], of_columns[11] = columns.size, columns.sums
         of_rows = np.stack([self.Y[t]] * 3)
-        figure = np.array([np.inf, np.inf, 0.0, squares, 0.0])
+        figure = np.array([np.inf, np.inf, 0.0, squares, 0.0, 0.0])
         noise = np.array([2 * math.sqrt(max(n, d)) * EPS, 0.0, 2 * EPS])
         state = members.state
         # Members of the target before stay, with coefficients of 0.
