@@ -94,9 +94,9 @@ def advance(const double[:, ::1] dense, const int64_t[::1] indptr, const int32_t
     `of_columns` (14, d): lasso, ridge, size, w, h, squares, scratch (4, d), `Readings.size`, `sums`,
     `length`, `largest`; `of_members` (10, width): c, w, g and scratch; `packed` (width, n):
     dense members; `lists` (2, n): starts and lengths of `RowLists`, with their places and values;
-    `of_rows` (3, n): y, r, and r of the last proof; `figure` (6,): the last gap, the least, the
-    correlation for alpha = 1 above which columns join, the squares of the members' problem, and
-    the fields of `Way`.
+    `of_rows` (3, n): y, r, and r of the last proof; `figure` (7,): the last gap, the least, the
+    correlation for alpha = 1 above which columns join, the squares of the members' problem, the
+    fields of `Way`, and the fall of P at which sweeps end.
     """
     cdef Work a
     cdef Py_ssize_t width = of_members.shape[1]
@@ -232,16 +232,22 @@ cdef bint join(Work* a, Py_ssize_t width, int64_t* state, const double* figure) 
     return True
 
 
-cdef Py_ssize_t sweep_members(Work* a, const int64_t* state, const double* figure, double tol,
+cdef Py_ssize_t sweep_members(Work* a, const int64_t* state, double enough,
                               Py_ssize_t most) noexcept nogil:
-    """Sweep over the columns of members until P hardly falls; return the number of rounds."""
-    cdef Py_ssize_t i, _step, count = 0, f = state[MEMBERS]
-    cdef double fall, first, shift = 0, enough = 0.01 * tol * 0.03 ** <double> state[STALLED]
+    """Sweep over the columns of members until P falls by no more than `enough`; return the number
+    of rounds.
+    """
+    cdef Py_ssize_t i, _step, count = 0, f = state[MEMBERS], rest = f, inner
+    cdef double fall, first, shift = 0
+    for i in range(f):
+        rest -= a.w_part[i] != 0
+    # Sweeps over those that are not 0 save little where these are most.
+    inner = SWEEPS if 2 * rest > f else 0
     while count < most:
         count += 1
         fall = first = sweep_columns(&a.Z, a.members, f, a.absolute, a.square, a.squares, False,
                                      a.w, a.r, &shift)
-        for _step in range(SWEEPS):
+        for _step in range(inner):
             if fall <= enough:
                 break
             fall = sweep_columns(&a.Z, a.members, f, a.absolute, a.square, a.squares, True,
@@ -263,7 +269,9 @@ cdef void solve_and_prove(Work* a, const double[::1] alphas, double tol, Py_ssiz
     a.part.d = f
     a.part.y2 = figure[3]
     if a.swept:
-        rounds = sweep_members(a, state, figure, tol, max_rounds - state[ROUNDS])
+        if state[STALLED]:  # no column has joined: the gap is of the order of the root of the fall
+            figure[6] *= fmin(fmax((0.5 * tol / figure[0]) ** 2, 1e-4), 0.3)
+        rounds = sweep_members(a, state, figure[6], max_rounds - state[ROUNDS])
     elif f:
         minimise(&a.part, a.w_part, a.g_part, a.u, &a.face, True,
                  fmax(0.3 * tol, 0.05 * figure[0] if state[PART] else 0),

@@ -212,7 +212,7 @@ class ColumnProblem(NamedTuple):
         of_columns[4], of_columns[5] = self.C[:, t], columns.size**2
         of_columns[10], of_columns[11] = columns.size, columns.sums
         of_rows = np.stack([self.Y[t]] * 3)
-        figure = np.array([np.inf, np.inf, 0.0, squares, 0.0, 0.0])
+        figure = np.array([np.inf, np.inf, 0.0, squares, 0.0, 0.0, 5e-5 * tol * squares])
         noise = np.array([2 * math.sqrt(max(n, d)) * EPS, 0.0, 2 * EPS])
         state = members.state
         # Members of the target before stay, with coefficients of 0.
