@@ -11,6 +11,14 @@ from mlcore._ext.shared.blas cimport gemm_nt
 
 cdef enum:
     SHORTEST = 4  # list
+    AHEAD = 8     # entries whose lists are asked for before they are read
+
+cdef extern from *:
+    """
+    /* Ask for memory that is to be read. */
+    static inline void ask_to_read(const void *at) { __builtin_prefetch(at); }
+    """
+    void ask_to_read(const void* at) noexcept nogil
 
 
 cdef struct RowLists:
@@ -75,6 +83,11 @@ cdef inline void products_of_last(const Columns* Z, const Py_ssize_t* columns,
     cdef const double* values
     memset(products, 0, lists.count[0] * sizeof(double))
     for at in range(Z.indptr[j], Z.indptr[j + 1]):
+        if at + AHEAD < Z.indptr[j + 1]:
+            k = lists.starts[Z.indices[at + AHEAD]]
+            ask_to_read(lists.places + k)
+            ask_to_read(lists.values + k)
+            ask_to_read(lists.values + k + 8)
         i, value = Z.indices[at], Z.values[at]
         places, values = lists.places + lists.starts[i], lists.values + lists.starts[i]
         for k in range(lists.lengths[i]):
