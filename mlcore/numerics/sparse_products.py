@@ -184,12 +184,15 @@ def largest_entries(X: Any, rows: int) -> np.ndarray:
 
 def chosen_columns(X: Any, columns: np.ndarray, size: int) -> Any:
     """Return some columns of CSR rows, which have `size` entries, as CSR."""
-    place = np.full(X.shape[1], -1, np.int32)
-    place[columns] = np.arange(len(columns), dtype=np.int32)
-    values, places = (scratch_array((size + 1,), of) for of in (X.dtype, np.dtype(np.int32)))
+    place, chosen = np.zeros(X.shape[1], np.int32), np.zeros(X.shape[1], np.int8)
+    place[columns], chosen[columns] = np.arange(len(columns), dtype=np.int32), 1
+    types = X.dtype, np.dtype(np.int32), np.dtype(np.int64)
+    values, places, entries = (scratch_array((size + 1,), of) for of in types)
     starts = np.zeros(X.shape[0] + 1, np.int64)
     if size:
-        _ext.chosen_columns(X.data, X.indices, X.indptr, place, values, places, starts)
+        _ext.chosen_columns(
+            X.data, X.indices, X.indptr, place, chosen, entries, values, places, starts
+        )
     shape = X.shape[0], len(columns)
     return sp.csr_array((values[:size], places[:size], starts), shape=shape)
 
@@ -199,11 +202,22 @@ def column_sums(X: Any, weight: np.ndarray, center: np.ndarray) -> np.ndarray:
 
     They are ones, the weights, and these times the deviations from `center` and their squares.
     """
+    return _sums_of_columns(_ext.column_sums, X, weight, center)
+
+
+def target_sums(X: Any, weight: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """Return sums over the entries of each column of CSR rows, (4, d), in one reading.
+
+    They are ones, entries times weights, their squares times weights, and entries times the target.
+    """
+    return _sums_of_columns(_ext.target_sums, X, weight, target)
+
+
+def _sums_of_columns(add, X, *vectors):
     sums = _aligned((X.shape[1], 4))  # those of a column in one cache line: half the time
     sums.fill(0.0)
     indptr = X.indptr.astype(np.int64, copy=False)
     indices = X.indices.astype(np.int32, copy=False)
-    if not X.nnz:
-        return sums.T
-    _ext.column_sums(indptr, indices, X.data, weight, center, sums)
+    if X.nnz:
+        add(indptr, indices, X.data, *vectors, sums)
     return sums.T

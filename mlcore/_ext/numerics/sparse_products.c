@@ -15,8 +15,8 @@ typedef double group_any_8 __attribute__((vector_size(64), aligned(8), may_alias
 #define LOOPS "numerics/sparse_products.c"
 #include "shared/both_precisions.h"
 
-SIMD_TABLE(sparse_products, .f = {rows_times_f, gram_times_f, column_sums_f},
-           .d = {rows_times_d, gram_times_d, column_sums_d})
+SIMD_TABLE(sparse_products, .f = {rows_times_f, gram_times_f, column_sums_f, target_sums_f},
+           .d = {rows_times_d, gram_times_d, column_sums_d, target_sums_d})
 
 #elif defined(WIDTH) /* and there once for each number of vectors */
 #define SIZED(name) NAME(JOIN(name, WIDTH))
@@ -161,6 +161,18 @@ static void NAME(column_sums)(ptrdiff_t n, const int64_t *indptr, const int32_t 
       const ptrdiff_t c = indices[at];
       const double e = (double)values[at] - center[c];
       *(group_any_4 *)(out + 4 * c) += (group_4){1, w, w * e, w * (e * e)};
+    }
+  }
+}
+
+static void NAME(target_sums)(ptrdiff_t n, const int64_t *indptr, const int32_t *indices,
+                              const REAL *values, const double *weight, const double *target,
+                              double *out) {
+  for (ptrdiff_t i = 0; i < n; i++) {
+    const double w = weight[i], t = target[i];
+    for (int64_t at = indptr[i]; at < indptr[i + 1]; at++) {
+      const double e = (double)values[at];
+      *(group_any_4 *)(out + 4 * (ptrdiff_t)indices[at]) += (group_4){1, w * e, w * (e * e), t * e};
     }
   }
 }

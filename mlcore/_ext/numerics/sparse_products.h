@@ -18,6 +18,10 @@
   /* out[c] += 1, w, w e, w e², with e = a_ic - center[c] and w = weight[i], for all n rows */     \
   void (*column_sums)(ptrdiff_t n, const int64_t *indptr, const int32_t *indices,                  \
                       const real *values, const double *weight, const double *center,              \
+                      double *out);                                                                \
+  /* out[c] += 1, w a_ic, w a_ic², t a_ic, with w = weight[i] and t = target[i], for all n rows */ \
+  void (*target_sums)(ptrdiff_t n, const int64_t *indptr, const int32_t *indices,                  \
+                      const real *values, const double *weight, const double *target,              \
                       double *out);
 
 typedef struct {

@@ -8,12 +8,13 @@ order, so the thread count never changes a bit. O(nnz width) time, no scratch.
 from cython cimport floating
 from cython.parallel cimport prange
 from libc.math cimport fabs
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int8_t, int32_t, int64_t
 from libc.string cimport memset
 
 from mlcore._ext.numerics.sparse_products_h cimport column_sums as sums_of_columns
 from mlcore._ext.numerics.sparse_products_h cimport gram_times as gram_times_of_rows
 from mlcore._ext.numerics.sparse_products_h cimport rows_times as times_of_rows
+from mlcore._ext.numerics.sparse_products_h cimport target_sums as sums_of_targets
 from mlcore._ext.shared.index cimport index
 
 cdef enum:
@@ -94,6 +95,16 @@ def column_sums(const int64_t[::1] indptr, const int32_t[::1] indices, const flo
                         &center[0], &out[0, 0])
 
 
+def target_sums(const int64_t[::1] indptr, const int32_t[::1] indices, const floating[::1] values,
+                const double[::1] weight, const double[::1] target, double[:, ::1] out, /):
+    """Add, of the entries of each column, to out (N, 4): ones, and entries times weights, their
+    squares times weights, and entries times the target (m,).
+    """
+    with nogil:
+        sums_of_targets(weight.shape[0], &indptr[0], &indices[0], &values[0], &weight[0],
+                        &target[0], &out[0, 0])
+
+
 def count_columns(const index[::1] indices, int64_t[::1] counts, /):
     """Add the number of entries of each column to counts (N,): a quarter of NumPy's time."""
     cdef Py_ssize_t k
@@ -114,23 +125,26 @@ def largest_entries(const floating[::1] data, const index[::1] columns, Py_ssize
 
 
 def chosen_columns(const floating[::1] data, const index[::1] columns, const index[::1] ends,
-                   const int32_t[::1] place, floating[::1] values, int32_t[::1] places,
-                   int64_t[::1] starts, /):
-    """Set the entries of CSR rows, and `starts` (n + 1,) of these, in the columns that have a
-    `place` (d,), not -1; one place more is written to than there are entries. A third of the time
-    of SciPy, as no branch depends on what columns follow.
+                   const int32_t[::1] place, const int8_t[::1] chosen, int64_t[::1] entries,
+                   floating[::1] values, int32_t[::1] places, int64_t[::1] starts, /):
+    """Set the entries of CSR rows, and `starts` (n + 1,) of these, in the columns that are `chosen`
+    (d,), 0 or 1, with their new `place` (d,).
+
+    `entries` are scratch, one more than there are: which entries these are, for all rows, before
+    any is copied. No branch depends on what columns follow: a sixth of the time of SciPy.
     """
     cdef Py_ssize_t i, t
     cdef int64_t count = 0
-    cdef int32_t j
     with nogil:
         for i in range(ends.shape[0] - 1):
             starts[i] = count
             for t in range(ends[i], ends[i + 1]):
-                j = place[columns[t]]
-                values[count], places[count] = data[t], j
-                count += j >= 0
+                entries[count] = t
+                count += chosen[columns[t]]
         starts[ends.shape[0] - 1] = count
+        for i in range(count):
+            t = entries[i]
+            values[i], places[i] = data[t], place[columns[t]]
 
 
 def columns_of(const int64_t[::1] indptr, const int32_t[::1] indices, const floating[::1] values,

@@ -12,7 +12,7 @@ from mlcore.linear_model.coordinate.working_columns import ColumnProblem
 from mlcore.linear_model.regression.least_squares import EPS
 from mlcore.linear_model.regression.rows import DataUnits, Rows
 from mlcore.numerics.scatter import in_range
-from mlcore.numerics.sparse_products import chosen_columns, column_sums
+from mlcore.numerics.sparse_products import chosen_columns, target_sums
 from mlcore.runtime.memory import require_memory
 
 _READINGS = 3  # with new columns, after which all columns are copied
@@ -42,9 +42,10 @@ class RowProblem:
         if fit_intercept:
             self.offset = np.average(Y, axis=1, weights=rows.weight)
         Y -= self.offset[:, None]
-        self.C = rows.X.T @ (Y * weight).T
+        weighted = Y * weight
         with np.errstate(all="ignore"):  # the caller looks
-            counts, _, sums, squares = column_sums(rows.X, weight, np.zeros(d))
+            counts, sums, squares, products = target_sums(rows.X, weight, weighted[0])
+            self.C = np.column_stack([products, rows.X.T @ weighted[1:].T])
             self.counts = counts.astype(np.int64)
             self.mean = sums / self.total if fit_intercept else np.zeros(d)
             self._squares = np.maximum(squares - self.total * self.mean**2, 0.0)
