@@ -17,7 +17,7 @@ from mlcore.runtime.memory import require_memory
 
 _READINGS = 3  # with new columns, after which all columns are copied
 _FEW = 100  # columns whose slopes exceed the penalty at coefficients of 0, at most
-_NEAR = 0.5  # share of the penalty that the slopes of the first columns exceed
+_NEAR = 0.7  # share of the penalty that the slopes of the first columns exceed
 _INNER = 0.3  # of the tolerance, for the problem of the columns that are copied
 
 
@@ -108,7 +108,8 @@ class RowProblem:
             # The slopes of all, and the certificate, by the rows, whose residuals sum to 0.
             w = np.zeros(len(h))
             w[members] = found[0, :, 0]
-            r = y - problem.columns.fitted(found[0].T, np.arange(len(members)))[0]
+            face = np.flatnonzero(found[0, :, 0])
+            r = y - problem.columns.fitted(found[0, face].T, face)[0]
             h = X.T @ (r * self.root)
             evidence = duality_gap(
                 w, h - ridge * w, float(r @ r), y2, lasso, ridge, self.reach, noise
