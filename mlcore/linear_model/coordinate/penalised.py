@@ -444,7 +444,8 @@ def _of_intercept(problem, coef, mean, copies, eps):
     data_units, total = problem.data_units, problem.total
     far = np.abs(data_units.origin + np.ldexp(problem.center, data_units.power))
     size = np.ldexp(np.sqrt(problem.squares / total), data_units.target_power)
-    error = 4 * EPS * (np.abs(mean) + np.abs(coef) @ far)
+    reach = np.array([np.abs(w) @ far for w in coef])  # many penalties: no copy of all
+    error = 4 * EPS * (np.abs(mean) + reach)
     of_mean = 2 * eps * np.sqrt(max(problem.n, 4))
     if eps > EPS:
         spread = np.ldexp(problem.size / np.sqrt(total), data_units.power)

@@ -197,6 +197,9 @@ class ColumnProblem(NamedTuple):
         """
         (d, k), m = self.C.shape, len(alphas)
         require_memory(m, d * k, 8, what="coefficients of the path", instead="use fewer alphas")
+        if k == 1:
+            W, of_target = self._descend(penalties, 0, alphas, tol, max_iter)
+            return W[:, :, None], of_target[:, None]
         coef, figures = np.empty((m, d, k)), np.empty((m, k, 3))
         for t in range(k):
             coef[:, :, t], figures[:, t] = self._descend(penalties, t, alphas, tol, max_iter)
