@@ -179,13 +179,13 @@ def test_no_other_point_is_below_the_gap(seed, ratio, alpha):
             assert model.objective_ - other <= model.duality_gap_ + 1e-14 * other
 
 
-def last_proof(A, y, ratio, share, monkeypatch):
+def last_proof(A, y, ratio, share, monkeypatch, layout=np.asarray, weight=None):
     """Return bounds of slopes, as proofs have them, at the end of a path down to a share of the
     largest penalty, the slopes, which columns were not read for it, and that penalty.
     """
-    advance, seen = working_columns._ext.advance, []
-    units = DataUnits.of(A, y[:, None], True, False)
-    rows = Rows.of(A, y[:, None], None, units)
+    advance, seen, X = working_columns._ext.advance, [], layout(A)
+    units = DataUnits.of(X, y[:, None], True, False)
+    rows = Rows.of(X, y[:, None], weight, units)
     found = ColumnProblem.of(rows, Columns.of(rows, True), True)
     penalties = Penalties.of(units, found.total, ratio)
     alphas = np.geomspace(1, share, 8) * np.abs(found.C[:, 0] / penalties.lasso[:, 0]).max()
@@ -194,8 +194,10 @@ def last_proof(A, y, ratio, share, monkeypatch):
         patch.setattr(working_columns, "_ext", watched)
         found.path(penalties, alphas, 1e-10, 100)
     of_columns, of_rows, figure = (seen[-1][k] for k in (12, 23, 25))
-    slopes = (A - A.mean(axis=0)).T @ of_rows[1] - of_columns[7] * of_columns[3]
-    return of_columns[9], np.abs(slopes), of_columns[10] < figure[4], alphas[-1]
+    weight = np.ones(len(A)) if weight is None else weight
+    Z = np.sqrt(weight)[:, None] * (A - np.average(A, axis=0, weights=weight))
+    slopes = Z.T @ of_rows[1] - of_columns[7] * of_columns[3]
+    return of_columns[9], np.abs(slopes), of_columns[12] < figure[4], alphas[-1]
 
 
 @pytest.mark.parametrize("ratio", [1.0, 0.7])
@@ -207,6 +209,26 @@ def test_slopes_of_columns_that_are_not_read_are_within_their_bounds(n, d, zeros
         share = (0.9, 0.5, 0.2)[seed % 3]
         bounds, slopes, _, _ = last_proof(A, y, ratio, share, pytest.MonkeyPatch())
         assert (slopes <= np.abs(bounds) + 1e-12 * np.abs(A).T @ np.abs(y)).all()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_slopes_of_sparse_columns_are_within_their_bounds(weighted):
+    """Columns of one entry, in the row whose residual moves most, are at theirs."""
+    tight = 0
+    for seed in range(20):
+        A, _, weight = problem(seed, 60, 300, zeros=0.98)
+        A[1:, 200:] = 0
+        rng = np.random.default_rng(seed)
+        A[:, 0] = np.r_[5, rng.normal(size=59)]
+        y = A[:, 0] + 0.1 * rng.normal(size=60)
+        y[0], weight[0] = 0, 3
+        share = (0.9, 0.5, 0.2)[seed % 3]
+        bounds, slopes, out, _ = last_proof(
+            A, y, 1.0, share, pytest.MonkeyPatch(), sp.csr_array, weight if weighted else None
+        )
+        assert (slopes <= np.abs(bounds) + 1e-12 * np.abs(A).sum(axis=0) * np.abs(y).max()).all()
+        tight += np.count_nonzero(out & (slopes > 0.9 * np.abs(bounds)) & (bounds != 0))
+    assert tight > 20
 
 
 def test_most_columns_are_not_read_and_have_no_coefficients(monkeypatch):

@@ -16,6 +16,7 @@ from mlcore.numerics.sparse_products import (
     column_counts,
     column_products,
     largest_entries,
+    target_sums,
 )
 
 EPS = np.finfo(float).eps
@@ -149,3 +150,7 @@ def test_columns_are_chosen_counted_and_measured_as_those_of_dense_rows(dtype, i
     assert_array_equal(found.toarray(), dense[:, chosen])
     assert_array_equal(largest_entries(X, 12), np.abs(dense[:12]).max(axis=0))
     assert not largest_entries(X, 0).any()
+    weight, target = rng.uniform(0.5, 2, size=30), rng.normal(size=30)
+    exact = dense.astype(float)
+    sums = counts, weight @ exact, weight @ exact**2, target @ exact
+    assert_allclose(target_sums(X, weight, target), sums, rtol=0, atol=1e-12)

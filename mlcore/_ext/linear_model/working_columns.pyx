@@ -91,12 +91,12 @@ def advance(const double[:, ::1] dense, const int64_t[::1] indptr, const int32_t
 
     It ends early where ``state[WANTED]`` members need more room, and when ``state[LEFT]``
     operations are done. W (m, d) are coefficients, `figures` (m, 3) P, the gap, and rounds.
-    `of_columns` (14, d): lasso, ridge, size, w, h, squares, scratch (4, d), `Readings.size`, `sums`,
-    `length`, `largest`; `of_members` (10, width): c, w, g and scratch; `packed` (width, n):
-    dense members; `lists` (2, n): starts and lengths of `RowLists`, with their places and values;
-    `of_rows` (3, n): y, r, and r of the last proof; `figure` (7,): the last gap, the least, the
-    correlation for alpha = 1 above which columns join, the squares of the members' problem, the
-    fields of `Way`, and the fall of P at which sweeps end.
+    `of_columns` (14, d): lasso, ridge, size, w, h, squares, scratch (4, d), and `size`, `sums`,
+    `length`, `largest` of `Readings`; `of_members` (10, width): c, w, g and scratch; `packed`
+    (width, n): dense members; `lists` (2, n): starts and lengths of `RowLists`, with their places
+    and values; `of_rows` (3, n): y, r, and r of the last proof; `figure` (7,): the last gap, the
+    least, the correlation for alpha = 1 above which columns join, the squares of the members'
+    problem, the fields of `Way`, and the fall of P at which sweeps end.
     """
     cdef Work a
     cdef Py_ssize_t width = of_members.shape[1]
@@ -105,13 +105,12 @@ def advance(const double[:, ::1] dense, const int64_t[::1] indptr, const int32_t
     a.place, a.members = &place[0], &members[0, 0]
     a.lasso, a.ridge = &of_columns[0, 0], &of_columns[1, 0]
     a.w, a.h, a.squares = &of_columns[3, 0], &of_columns[4, 0], &of_columns[5, 0]
-    a.g, a.swept = &of_columns[9, 0], state[SWEPT]
+    a.g, a.scratch, a.swept = &of_columns[9, 0], &of_columns[8, 0], state[SWEPT]
     a.readings.out, a.readings.place, a.readings.h = &out[0], a.place, a.h
     a.readings.size, a.readings.sums = &of_columns[10, 0], &of_columns[11, 0]
     a.readings.length, a.readings.largest = &of_columns[12, 0], &of_columns[13, 0]
     a.way = <Way*> &figure[4]
     a.absolute, a.square = &of_columns[6, 0], &of_columns[7, 0]
-    a.scratch = &of_columns[8, 0]
     a.c, a.w_part, a.g_part = &of_members[0, 0], &of_members[1, 0], &of_members[2, 0]
     a.u, a.of_part = &of_members[3, 0], &of_members[4, 0]
     a.y, a.r, a.proved = &of_rows[0, 0], &of_rows[1, 0], &of_rows[2, 0]
@@ -120,17 +119,14 @@ def advance(const double[:, ::1] dense, const int64_t[::1] indptr, const int32_t
     a.lists.count, a.lists.used = &state[LISTED], &state[USED]
     a.G, a.packed, a.y2, a.n_threads = &G[0, 0], &packed[0, 0], y2, n_threads
     a.all.d, a.all.y2, a.all.size = a.Z.d, y2, &of_columns[2, 0]
-    a.all.lasso, a.all.ridge = a.absolute, a.square
-    a.all.errors.of_size, a.all.errors.of_coef = noise[0], noise[1]
-    a.all.errors.of_ridge = noise[2]
+    a.all.lasso, a.all.ridge, a.all.errors.of_size = a.absolute, a.square, noise[0]
+    a.all.errors.of_coef, a.all.errors.of_ridge = noise[1], noise[2]
     a.part = a.all
     a.part.width, a.part.G, a.part.c = width, a.G, a.c
-    a.part.lasso, a.part.ridge = a.of_part, a.of_part + width
-    a.part.size = a.of_part + 2 * width
+    a.part.lasso, a.part.ridge, a.part.size = a.of_part, a.of_part + width, a.of_part + 2 * width
     a.face.L, a.face.width, a.face.members = &factor[0, 0], width, &members[1, 0]
     a.face.inside, a.face.scale = &members[2, 0], &of_members[7, 0]
-    a.face.turns = &of_members[8, 0]
-    a.face.count = state[FACE]
+    a.face.turns, a.face.count = &of_members[8, 0], state[FACE]
     with nogil:
         while state[PENALTY] < alphas.shape[0] and state[LEFT] > 0:
             if state[STAGE] == 0:
@@ -147,11 +143,9 @@ cdef void begin_penalty(Work* a, const double[::1] alphas, int64_t* state, doubl
                         double[:, ::1] W, double[:, ::1] figures) noexcept nogil:
     """Set the penalties of this alpha, and who is to join by the strong rule."""
     cdef Py_ssize_t i, j, k = state[PENALTY], d = a.Z.d, support = 0
-    cdef double alpha = alphas[k], before, squares
+    cdef double alpha = alphas[k], before = 0, squares = dot(<int> a.Z.n, a.r, a.r)
     cdef bint penalised = False
     cdef Certificate proof
-    before = 0
-    squares = dot(<int> a.Z.n, a.r, a.r)
     for j in range(d):
         if k == 0 and a.h[j] != 0:
             before = fmax(before, fabs(a.h[j]) / a.lasso[j])
@@ -241,8 +235,7 @@ cdef Py_ssize_t sweep_members(Work* a, const int64_t* state, double enough,
     cdef double fall, first, shift = 0
     for i in range(f):
         rest -= a.w_part[i] != 0
-    # Sweeps over those that are not 0 save little where these are most.
-    inner = SWEEPS if 2 * rest > f else 0
+    inner = SWEEPS if 2 * rest > f else 0  # where most are 0
     while count < most:
         count += 1
         fall = first = sweep_columns(&a.Z, a.members, f, a.absolute, a.square, a.squares, False,
@@ -266,8 +259,7 @@ cdef void solve_and_prove(Work* a, const double[::1] alphas, double tol, Py_ssiz
     cdef Py_ssize_t i, j, f = state[MEMBERS], d = a.Z.d, width = a.part.width, rounds = 0
     cdef Certificate proof
     cdef double squares
-    a.part.d = f
-    a.part.y2 = figure[3]
+    a.part.d, a.part.y2 = f, figure[3]
     if a.swept:
         if state[STALLED]:  # no column has joined: the gap is of the order of the root of the fall
             figure[6] *= fmin(fmax((0.5 * tol / figure[0]) ** 2, 1e-4), 0.3)
@@ -288,8 +280,7 @@ cdef void solve_and_prove(Work* a, const double[::1] alphas, double tol, Py_ssiz
     memcpy(a.proved, a.r, a.Z.n * sizeof(double))
     read_columns(&a.Z, a.r, &a.readings, a.lasso, (1 - 1e-6) * alphas[state[PENALTY]], a.way,
                  a.n_threads)
-    squares = dot(<int> a.Z.n, a.r, a.r)
-    figure[3] = squares
+    figure[3] = squares = dot(<int> a.Z.n, a.r, a.r)
     for i in range(d):
         squares += a.square[i] * a.w[i] * a.w[i]
     slopes_of(&a.readings, a.Z.d, a.square, a.w, a.way, a.g)

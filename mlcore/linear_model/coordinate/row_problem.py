@@ -44,7 +44,8 @@ class RowProblem:
         Y -= self.offset[:, None]
         weighted = Y * weight
         with np.errstate(all="ignore"):  # the caller looks
-            counts, sums, squares, products = target_sums(rows.X, weight, weighted[0])
+            first = np.ascontiguousarray(weighted[0])
+            counts, sums, squares, products = target_sums(rows.X, weight, first)
             self.C = np.column_stack([products, rows.X.T @ weighted[1:].T])
             self.counts = counts.astype(np.int64)
             self.mean = sums / self.total if fit_intercept else np.zeros(d)
