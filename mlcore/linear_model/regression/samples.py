@@ -18,6 +18,7 @@ from mlcore.linear_model.regression.least_squares import (
     UnitFactor,
     Units,
 )
+from mlcore.linear_model.regression.mixed_precision import MixedPrecision, heavy_columns
 from mlcore.linear_model.regression.rows import Rows
 from mlcore.linear_model.regression.steps import TRUE, Enough, corrected
 from mlcore.numerics.eigen.lapack import eigenpairs, stoppable
@@ -36,8 +37,6 @@ _DIRECT = 300  # rows up to which a factor is quicker than conjugate gradients
 _NARROW = 1000  # columns up to which sums over more rows than columns are as quick
 _BLAS = 10  # multiplications of dense matrices in the time of one of sparse ones
 _MOST = 20_000  # steps of conjugate gradients
-_HEAVY = 128  # columns at most whose products are in the preconditioner
-_SHARE = 1 / 8  # of the squares that they have at least
 _ALONE = 1e-8  # share of the squares of a row that is taken not to be of these columns, at least
 _MILD = 1e4  # trace of products of these beside the rest, up to which they are in float32
 _TINY = 1e-300
@@ -441,6 +440,18 @@ def _of_gradients(system, squares, alphas, intercept, tol):
     one, dual = len(alphas) == 1, n <= d
     c = system.c[:, 0] if one else system.c
     null = _null(u, intercept and dual)
+    m = min(n, d)
+    most = min(_MOST, m + int((m**3 / 3 / _BLAS + X.nnz * m) / (2 * X.nnz + 10 * m)))
+
+    def solution(a):
+        return _solution(system, c, a, alphas, intercept)
+
+    if dual and one:
+        single = MixedPrecision.of(system, squares, float(alphas[0]), intercept)
+        found = None if single is None else single.solve(solution, c, Enough.of(tol, c, None), most)
+        if found is not None:
+            coef, residual, rcond = found
+            return SampleSolution(coef[:, None], residual[:, None], -1, rcond, "cg")
 
     # Vectors of n numbers are gathered and scattered to, which stay in the cache.
     if dual:
@@ -459,7 +470,6 @@ def _of_gradients(system, squares, alphas, intercept, tol):
     if one:
         inverse = inverse[:, 0]
     right = c if dual else system.transposed_times(c)
-    m = len(right)
 
     def precondition(R):
         V = inverse * R if heavy is None else heavy.solve(R)
@@ -471,10 +481,8 @@ def _of_gradients(system, squares, alphas, intercept, tol):
     if heavy is not None:
         image = products @ heavy.longest + alphas[0] * heavy.longest
         largest = float(np.linalg.norm(image) / np.linalg.norm(heavy.longest))
-    most = min(_MOST, m + int((m**3 / 3 / _BLAS + X.nnz * m) / (2 * X.nnz + 10 * m)))
     found = corrected(
-        lambda a: _solution(system, c, a, alphas, intercept),
-        times, right, precondition, most,
+        solution, times, right, precondition, most,
         Enough.of(tol, right, None if dual else inverse), int(alphas.argmin()), largest,
     )  # fmt: skip
     if found is None:
@@ -574,12 +582,10 @@ class _HeavyColumns(NamedTuple):
         `columns` (d, n) are those of the system in CSR, not less the mean, of which `diagonal` (n,)
         are the squares of rows; column j is at place[j].
         """
-        d, n = columns.shape
-        count = min(_HEAVY, n // 5)
-        if d <= 4 * count or n * count > 2 * columns.nnz:
-            return None
-        heavy = np.sort(np.argpartition(squares, d - count)[d - count :])
-        if not squares[heavy].sum() > max(_SHARE, 4 * count / d) * squares.sum():
+        n = columns.shape[1]
+        heavy = heavy_columns(squares, n, columns.nnz)
+        count = len(heavy)
+        if not count:
             return None
         rows = columns[place[heavy]]
         filled = np.bincount(rows.indices, weights=np.square(rows.data), minlength=n)

@@ -13,7 +13,7 @@ from mlcore.linear_model.regression.least_squares import EPS
 from mlcore.numerics.conjugate_gradients import Product, conjugate_gradients
 
 TRUE = 1e3  # times rounding: a residual above it is no solution
-_ROUNDING = 4.0  # times that of one operation: where the steps end
+ROUNDING = 4.0  # times that of one operation: where the steps end
 _RESTARTS = 3
 _TINY = 1e-300
 
@@ -88,7 +88,7 @@ def corrected(
         a += found.x
         coef, residual, left = solution(a)
         rounding, small = found.rounding(left, a), enough.holds(left)
-        if np.all(small | (rounding <= 2 * _ROUNDING)):
+        if np.all(small | (rounding <= 2 * ROUNDING)):
             return coef, residual, first
     return (coef, residual, first) if np.all(small | (rounding <= TRUE)) else None
 
@@ -115,19 +115,19 @@ def _steps(times, right, precondition, most, whole, enough, least, largest):
             else:
                 largest = max(largest, float(np.sqrt(images / np.maximum(moved, _TINY)).max()))
         sizes.append(now.size if one else now.size[least])
-        scale = _ROUNDING * EPS * (largest * root(inner(now.x, now.x)) + size)
+        scale = ROUNDING * EPS * (largest * root(inner(now.x, now.x)) + size)
         solved = (root(inner(now.residual, now.residual)) <= scale) | enough.holds(now.residual)
         if unsolved is not None:
             unsolved &= ~solved
         if solved if one else solved.all():
-            first, last = _eigenvalues(lengths, sizes)
+            first, last = eigenvalues(lengths, sizes)
             return Found(now.x, first / last, first, largest, size)
         if step == most:
             return None
     return None
 
 
-def _eigenvalues(lengths, sizes):
+def eigenvalues(lengths: list[float], sizes: list[float]) -> tuple[float, float]:
     """Return the least and the largest eigenvalue of Lanczos' matrix."""
     if not lengths:
         return 1.0, 1.0

@@ -1,0 +1,273 @@
+"""Conjugate gradients in float32 for sparse rows, whose residuals in float64 correct the solution."""
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from scipy.linalg import blas, lapack
+
+from mlcore._ext.linear_model import mixed_precision as _ext
+from mlcore.linear_model.regression.least_squares import EPS
+from mlcore.linear_model.regression.steps import ROUNDING, TRUE, Enough, eigenvalues
+from mlcore.numerics.conjugate_gradients import conjugate_gradients
+from mlcore.numerics.sparse_products import by_count, column_counts
+from mlcore.runtime.scratch import scratch_array
+from mlcore.runtime.threads import effective_threads, pieces
+
+_SINGLE = np.dtype(np.float32)
+_GROUP = 16  # rows whose entries lie side by side
+_LEAST = 32  # places of a vector that the loops look up in
+_HEAVY = 128  # columns at most whose products are in the preconditioner
+_SHARE = 1 / 8  # of the squares that they have at least
+_ALONE = 1e-8  # share of the squares of a row that is taken not to be of these columns, at least
+_MILD = 1e4  # trace of products of these beside the rest, up to which they are in float32
+_POWERS = 8  # steps to the vector of its largest eigenvalue, or that show it
+_DIGITS = 1e-5  # share of a residual that steps in float32 leave
+_LAST = 0.9  # of the residual that is small enough: rounding of the steps takes the rest
+
+
+def heavy_columns(squares: np.ndarray, n: int, nnz: int) -> np.ndarray:
+    """Return the columns that have most of the squares (d,) of n rows; none if few of them have no
+    large share, or too few entries.
+    """
+    d, count = len(squares), min(_HEAVY, n // 5)
+    if d <= 4 * count or n * count > 2 * nnz:
+        return np.zeros(0, np.intp)
+    heavy = np.sort(np.argpartition(squares, d - count)[d - count :])
+    large = squares[heavy].sum() > max(_SHARE, 4 * count / d) * squares.sum()
+    return heavy if large else heavy[:0]
+
+
+class _Groups(NamedTuple):
+    """Sparse rows in float32: of those of a group, the next entry of each lies side by side."""
+
+    starts: np.ndarray
+    places: np.ndarray
+    values: np.ndarray
+
+    @classmethod
+    def of_counts(cls, counts: np.ndarray) -> "_Groups":
+        """Return rows of zeros of so many entries, in ascending order."""
+        last = np.arange(_GROUP, len(counts) + _GROUP, _GROUP)
+        sizes = _GROUP * counts[np.minimum(last, len(counts)) - 1]
+        starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        places, values = (
+            scratch_array((int(starts[-1]) + 1,), of) for of in (np.dtype(np.int32), _SINGLE)
+        )
+        places[:], values[:] = 0, 0.0
+        return cls(starts, places, values)
+
+    def firsts(self, count: int) -> np.ndarray:
+        """Return the places of the first entries of the rows."""
+        row = np.arange(count)
+        return self.starts[row // _GROUP] + row % _GROUP
+
+    def times(self, v: np.ndarray) -> np.ndarray:
+        """Return the products with v, of zeros beyond the rows."""
+        groups = len(self.starts) - 1
+        out = np.zeros(_padded(_GROUP * groups), _SINGLE)
+        threads = effective_threads(len(self.values))
+        for first, last in pieces(groups, len(self.values) / max(1, groups)):
+            _ext.groups_times(*self, first, last, v, out, threads)
+        return out
+
+
+class MixedPrecision(NamedTuple):
+    """``F F' + alpha I`` of sparse rows, in float32, in units in which its diagonal without the
+    heavy columns is 1: ``L L' + E + G G'``, L the light columns with more than one entry, E (n,)
+    `extra` of the others and of the penalty. ``I + G G'`` is the preconditioner: squares of columns
+    of words fall as a power, and steps are half as many.
+
+    Rows are in `order` of their light entries, times ``1 / (root size)``, roots (n,) up to 1. With
+    an intercept vectors are orthogonal to `null`, where products of rows less their mean are those
+    of rows as they are. `U` is the factor of ``I + G'G``, `longest` near the eigenvector of the
+    largest eigenvalue, and `diagonal` (n,) that with the heavy columns.
+    """
+
+    order: np.ndarray
+    root: np.ndarray
+    size: float
+    diagonal: np.ndarray
+    rows: _Groups
+    columns: _Groups
+    extra: np.ndarray
+    null: np.ndarray | None
+    G: np.ndarray
+    U: np.ndarray
+    longest: np.ndarray
+
+    @classmethod
+    def of(cls, system: Any, squares: np.ndarray, alpha: float, intercept: bool) -> Self | None:
+        """Return the system of samples in CSR, of which `squares` (d,) are those of columns, alpha
+        above 0, or None where float32 has too few digits for its heavy columns.
+        """
+        X, (n, d) = system.X, system.X.shape
+        parts = (
+            X.indptr.astype(np.int64, copy=False), X.indices.astype(np.int32, copy=False), X.data,
+        )  # fmt: skip
+        # Places of columns, the light ones by their number of entries.
+        heavy, entries = heavy_columns(squares, n, X.nnz), column_counts(X)
+        light = entries * (entries > 1)
+        light[heavy] = 0
+        columns = by_count(light)[d - np.count_nonzero(light) :]
+        place = np.full(d, -1, np.int32)
+        place[columns] = np.arange(len(columns), dtype=np.int32)
+        place[heavy] = -2 - np.arange(len(heavy), dtype=np.int32)
+
+        # The diagonal without the heavy columns, and rows by their number of light entries.
+        sums, counts = np.empty((n, 3)), np.empty(n, np.int64)
+        threads = effective_threads(X.nnz)
+        for first, last in pieces(n, X.nnz / n):
+            _ext.row_squares(*parts, place, first, last, sums, counts, threads)
+        order = by_count(counts)
+        whole, filled, alone = sums[order].T
+        rest = np.maximum(whole - filled, _ALONE * whole) + alpha
+        if not (filled / rest).sum() < _MILD:
+            return None
+
+        # The entries, by rows and by columns.
+        by_rows, by_columns = _Groups.of_counts(counts[order]), _Groups.of_counts(entries[columns])
+        G = scratch_array((_padded(n), len(heavy)), _SINGLE)
+        G[:] = 0.0
+        root = np.sqrt(rest)
+        following, inverse = by_columns.firsts(len(columns)), 1 / root
+        for first, last in pieces(n, X.nnz / n):
+            _ext.fill(
+                *parts, place, order, inverse, first, last, *by_rows, following, *by_columns[1:], G
+            )
+        null = inverse * system.u[order]
+        null = _single(null / _length(null)) if intercept else None
+        factored = _factored(G, null)
+        if factored is None:
+            return None
+        return cls(
+            order, root / root.max(), float(root.max()), (whole + alpha) / rest, by_rows, by_columns,
+            _single((alpha + alone) / rest), null, *factored,
+        )  # fmt: skip
+
+    def times(self, v: np.ndarray) -> np.ndarray:
+        """Return the product with v."""
+        product = self.rows.times(self.columns.times(v))
+        product += self.extra * v
+        if self.G.shape[1]:
+            product += self.G @ (v @ self.G)
+        return _less(self.null, product)
+
+    def precondition(self, r: np.ndarray) -> np.ndarray:
+        """Return the solution of the preconditioner for r."""
+        if not self.G.shape[1]:
+            return r.copy()
+        return r - self.G @ lapack.spotrs(self.U, r @ self.G, lower=0)[0]
+
+    def solve(
+        self,
+        solution: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]],
+        c: np.ndarray,
+        enough: Enough,
+        most: int,
+    ) -> tuple[np.ndarray, np.ndarray, float] | None:
+        """Return coefficients and residual as `corrected` does, and an estimate of the reciprocal
+        condition, after `most` steps at most; None where float32 has too few digits.
+        """
+        a, left, unit = np.zeros_like(c), c, _length(c)
+        if not unit > 0:
+            return None
+        image, largest, left_over, rcond = self.times(self.longest), 0.0, unit, 0.0
+        largest = self._stretch(self.longest, image)
+        while most > 0:
+            # Some digits, in float32.
+            lengths: list[float] = []
+            sizes: list[float] = []
+            right = _single(left[self.order] / self.root / unit)
+            goal = max(_LAST * enough.length, _DIGITS * left_over) / unit
+            for now in conjugate_gradients(
+                self.times, _less(self.null, right), self.precondition, np.dot
+            ):
+                if sizes:
+                    most -= 1
+                    lengths.append(float(now.length))
+                    if len(sizes) <= _POWERS:
+                        largest = max(largest, self._stretch(now.direction, now.image))
+                sizes.append(float(now.size))
+                if most == 0 or self._left(now.residual) <= goal:
+                    break
+            rcond = rcond or self._rcond(*eigenvalues(lengths, sizes), image)
+            # What is left, in float64.
+            a[self.order] += unit / self.size / self.size * now.x[: len(c)] / self.root
+            coef, residual, left = solution(a)
+            before, left_over = left_over, _length(left)
+            rounding = left_over / (EPS * (largest * _length(a) + unit))
+            if left_over <= enough.length or rounding <= 2 * ROUNDING:
+                return coef, residual, rcond
+            if not left_over < before / 2:
+                break
+        return (coef, residual, rcond) if rounding <= TRUE else None
+
+    def _left(self, r):
+        """Return the length of a residual of the rows."""
+        r = self.root * r[: len(self.root)]
+        if self.null is not None:
+            u = self.root * self.null[: len(r)]
+            r -= (u @ r) / (u @ u) * u
+        return _length(r)
+
+    def _stretch(self, v, image):
+        """Return a lower bound of the largest eigenvalue, from a product of this matrix."""
+        moved = _length(v[: len(self.root)] / self.root)
+        longer = _length(image[: len(self.root)] * self.root)
+        return self.size * self.size * longer / moved if moved > 0 else 0.0
+
+    def _rcond(self, least, most, image):
+        """Return an estimate of the reciprocal condition of the matrix, scaled to a diagonal of 1.
+
+        Eigenvalues are those with the preconditioner, and heavy columns count little near the
+        vector of the least.
+        """
+        if not self.G.shape[1]:
+            return least / most
+        v = self.longest[: len(self.root)]
+        smaller = np.mean(1 / self.diagonal)
+        scaled = (self.diagonal * v) @ v
+        return float(min(1.0, least * smaller * scaled / (self.longest @ image)))
+
+
+def _factored(G, null):
+    """Return G less its part along `null`, the factor of ``I + G'G``, and the vector of about the
+    largest eigenvalue of G G'; None if there is no factor.
+    """
+    count = G.shape[1]
+    if not count:
+        return G, G[:0], G.sum(axis=1)
+    if null is not None:
+        G = blas.sger(-1.0, null @ G, null, a=G.T, overwrite_a=1).T
+    S = G.T @ G
+    weights = S.diagonal()
+    for _ in range(_POWERS):
+        weights = S @ weights
+        weights /= np.linalg.norm(weights)
+    S.flat[:: count + 1] += 1.0
+    U, info = lapack.spotrf(S, lower=0, clean=0)
+    return None if info else (G, U, G @ weights)
+
+
+def _less(null, v):
+    """Subtract from v its part along `null`, if there is one."""
+    if null is not None:
+        v -= (null @ v) * null
+    return v
+
+
+def _single(v):
+    """Return v (n,) in float32, with zeros up to whole groups."""
+    single = np.zeros(_padded(len(v)), _SINGLE)
+    single[: len(v)] = v
+    return single
+
+
+def _length(v):
+    return math.sqrt(v @ v)
+
+
+def _padded(n):
+    return max(_LEAST, -(-n // _GROUP) * _GROUP)
