@@ -1,6 +1,6 @@
 """BLAS and LAPACK: the only file that cimports them. Inline, so that no call crosses a module."""
 from cython cimport floating
-from scipy.linalg.cython_blas cimport daxpy, ddot, dgemm, dtrsm, saxpy, sdot, sgemm, strsm
+from scipy.linalg.cython_blas cimport daxpy, ddot, dgemm, dtrsm, saxpy, sdot, sgemm, sgemv, strsm
 from scipy.linalg.cython_lapack cimport dormtr, dposv, dpotrf, dpotrs, dstemr, dsyevd, dsytrd
 from scipy.linalg.cython_lapack cimport sormtr, spotrf, spotrs, sstemr, ssyevd, ssytrd
 
@@ -14,6 +14,22 @@ cdef inline void gemm_nt(int m, int n, int k, floating alpha, const floating* A,
     else:
         dgemm(b"T", b"N", &n, &m, &k, &alpha, <double*> B, &ldb, <double*> A, &lda, &beta, C,
               &ldc)
+
+
+cdef inline void times_vector(int m, int n, const float* A, const float* x,
+                              float* y) noexcept nogil:
+    """y (m,) := A x of the row-major A (m, n)."""
+    cdef int one = 1
+    cdef float whole = 1, none = 0
+    sgemv(b"T", &n, &m, &whole, <float*> A, &n, <float*> x, &one, &none, y, &one)
+
+
+cdef inline void transposed_times_vector(int m, int n, const float* A, const float* x,
+                                         float* y) noexcept nogil:
+    """y (n,) := Aᵀ x of the row-major A (m, n)."""
+    cdef int one = 1
+    cdef float whole = 1, none = 0
+    sgemv(b"N", &n, &m, &whole, <float*> A, &n, <float*> x, &one, &none, y, &one)
 
 
 cdef inline double dot(int n, const floating* x, const floating* y) noexcept nogil:

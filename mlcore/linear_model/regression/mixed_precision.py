@@ -1,4 +1,4 @@
-"""Conjugate gradients in float32 for sparse rows, whose residuals in float64 correct the solution."""
+"""Conjugate gradients in float32 for sparse rows, corrected by residuals in float64."""
 
 import math
 from collections.abc import Callable
@@ -9,8 +9,7 @@ from scipy.linalg import blas, lapack
 
 from mlcore._ext.linear_model import mixed_precision as _ext
 from mlcore.linear_model.regression.least_squares import EPS
-from mlcore.linear_model.regression.steps import ROUNDING, TRUE, Enough, eigenvalues
-from mlcore.numerics.conjugate_gradients import conjugate_gradients
+from mlcore.linear_model.regression.steps import ROUNDING, TRUE, eigenvalues
 from mlcore.numerics.sparse_products import by_count, column_counts
 from mlcore.runtime.scratch import scratch_array
 from mlcore.runtime.threads import effective_threads, pieces
@@ -63,15 +62,6 @@ class _Groups(NamedTuple):
         row = np.arange(count)
         return self.starts[row // _GROUP] + row % _GROUP
 
-    def times(self, v: np.ndarray) -> np.ndarray:
-        """Return the products with v, of zeros beyond the rows."""
-        groups = len(self.starts) - 1
-        out = np.zeros(_padded(_GROUP * groups), _SINGLE)
-        threads = effective_threads(len(self.values))
-        for first, last in pieces(groups, len(self.values) / max(1, groups)):
-            _ext.groups_times(*self, first, last, v, out, threads)
-        return out
-
 
 class MixedPrecision(NamedTuple):
     """``F F' + alpha I`` of sparse rows, in float32, in units in which its diagonal without the
@@ -81,8 +71,8 @@ class MixedPrecision(NamedTuple):
 
     Rows are in `order` of their light entries, times ``1 / (root size)``, roots (n,) up to 1. With
     an intercept vectors are orthogonal to `null`, where products of rows less their mean are those
-    of rows as they are. `U` is the factor of ``I + G'G``, `longest` near the eigenvector of the
-    largest eigenvalue, and `diagonal` (n,) that with the heavy columns.
+    of rows as they are. `U` is the factor of ``I + G'G``, `longest` (None without G) near the
+    eigenvector of the largest eigenvalue, and `diagonal` (n,) that with the heavy columns.
     """
 
     order: np.ndarray
@@ -95,7 +85,7 @@ class MixedPrecision(NamedTuple):
     null: np.ndarray | None
     G: np.ndarray
     U: np.ndarray
-    longest: np.ndarray
+    longest: np.ndarray | None
 
     @classmethod
     def of(cls, system: Any, squares: np.ndarray, alpha: float, intercept: bool) -> Self | None:
@@ -142,81 +132,86 @@ class MixedPrecision(NamedTuple):
         if factored is None:
             return None
         return cls(
-            order, root / root.max(), float(root.max()), (whole + alpha) / rest, by_rows, by_columns,
-            _single((alpha + alone) / rest), null, *factored,
+            order, root / root.max(), float(root.max()), (whole + alpha) / rest, by_rows,
+            by_columns, _single((alpha + alone) / rest), null, *factored,
         )  # fmt: skip
 
     def times(self, v: np.ndarray) -> np.ndarray:
         """Return the product with v."""
-        product = self.rows.times(self.columns.times(v))
-        product += self.extra * v
-        if self.G.shape[1]:
-            product += self.G @ (v @ self.G)
+        product, t = np.empty_like(v), self._scratch()
+        threads = effective_threads(2 * len(self.rows.values))
+        _ext.products(*self.rows, *self.columns, self.extra, v, t, product, threads)
+        product += self.G @ (v @ self.G)
         return _less(self.null, product)
-
-    def precondition(self, r: np.ndarray) -> np.ndarray:
-        """Return the solution of the preconditioner for r."""
-        if not self.G.shape[1]:
-            return r.copy()
-        return r - self.G @ lapack.spotrs(self.U, r @ self.G, lower=0)[0]
 
     def solve(
         self,
         solution: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]],
         c: np.ndarray,
-        enough: Enough,
+        enough: float,
         most: int,
     ) -> tuple[np.ndarray, np.ndarray, float] | None:
         """Return coefficients and residual as `corrected` does, and an estimate of the reciprocal
         condition, after `most` steps at most; None where float32 has too few digits.
+
+        `enough` is the length of a residual that is small enough.
         """
         a, left, unit = np.zeros_like(c), c, _length(c)
         if not unit > 0:
             return None
-        image, largest, left_over, rcond = self.times(self.longest), 0.0, unit, 0.0
-        largest = self._stretch(self.longest, image)
+        size, rcond, largest = unit, 0.0, 0.0
         while most > 0:
             # Some digits, in float32.
-            lengths: list[float] = []
-            sizes: list[float] = []
-            right = _single(left[self.order] / self.root / unit)
-            goal = max(_LAST * enough.length, _DIGITS * left_over) / unit
-            for now in conjugate_gradients(
-                self.times, _less(self.null, right), self.precondition, np.dot
-            ):
-                if sizes:
-                    most -= 1
-                    lengths.append(float(now.length))
-                    if len(sizes) <= _POWERS:
-                        largest = max(largest, self._stretch(now.direction, now.image))
-                sizes.append(float(now.size))
-                if most == 0 or self._left(now.residual) <= goal:
-                    break
-            rcond = rcond or self._rcond(*eigenvalues(lengths, sizes), image)
+            right = _less(self.null, _single(left[self.order] / self.root / unit))
+            if not largest:
+                longest = right if self.longest is None else self.longest
+                image = self.times(longest)
+                largest = self._stretch(longest, image)
+            x, trace = self._steps(right, max(_LAST * enough, _DIGITS * size) / unit, most)
+            most -= len(trace) - 1
+            rcond = rcond or self._rcond(*eigenvalues(trace[1:, 0], trace[:, 1]), image)
             # What is left, in float64.
-            a[self.order] += unit / self.size / self.size * now.x[: len(c)] / self.root
+            a[self.order] += unit / self.size / self.size * x[: len(c)] / self.root
             coef, residual, left = solution(a)
-            before, left_over = left_over, _length(left)
-            rounding = left_over / (EPS * (largest * _length(a) + unit))
-            if left_over <= enough.length or rounding <= 2 * ROUNDING:
+            before, size = size, _length(left)
+            rounding = size / (EPS * (largest * _length(a) + unit))
+            if size <= enough or rounding <= 2 * ROUNDING:
                 return coef, residual, rcond
-            if not left_over < before / 2:
+            if not size < before / 2:
                 break
         return (coef, residual, rcond) if rounding <= TRUE else None
 
-    def _left(self, r):
-        """Return the length of a residual of the rows."""
-        r = self.root * r[: len(self.root)]
+    def _steps(self, right, goal, most):
+        """Return the solution by conjugate gradients with a residual of length `goal` or after
+        `most` steps, and the lengths of steps and inner products.
+        """
+        vectors, trace = np.zeros((6, len(right)), _SINGLE), np.zeros((most + 1, 2))
+        vectors[1] = right
+        root, none = _single(self.root), np.zeros(0, _SINGLE)
+        null = u = none
         if self.null is not None:
-            u = self.root * self.null[: len(r)]
-            r -= (u @ r) / (u @ u) * u
-        return _length(r)
+            null, u = self.null, root * self.null
+            u /= _length(u)
+        t, s = self._scratch(), np.zeros(self.G.shape[1] + 1, _SINGLE)
+        threads = effective_threads(2 * len(self.rows.values))
+        for first, last in pieces(most, 2 * len(self.rows.values)):
+            done, ended = _ext.steps(
+                *self.rows, *self.columns, self.extra, null, root, u, self.G, self.U.T, vectors, t,
+                s, trace, goal, first, last, threads,
+            )  # fmt: skip
+            if ended:
+                break
+        return vectors[0], trace[: done + 1]
+
+    def _scratch(self):
+        return np.zeros(_padded(_GROUP * (len(self.columns.starts) - 1)), _SINGLE)
 
     def _stretch(self, v, image):
-        """Return a lower bound of the largest eigenvalue, from a product of this matrix."""
-        moved = _length(v[: len(self.root)] / self.root)
-        longer = _length(image[: len(self.root)] * self.root)
-        return self.size * self.size * longer / moved if moved > 0 else 0.0
+        """Return a lower bound of the largest eigenvalue of rows as they are, from the product of
+        this matrix with v.
+        """
+        n = len(self.root)
+        return self.size**2 * _length(image[:n] * self.root) / _length(v[:n] / self.root)
 
     def _rcond(self, least, most, image):
         """Return an estimate of the reciprocal condition of the matrix, scaled to a diagonal of 1.
@@ -224,7 +219,7 @@ class MixedPrecision(NamedTuple):
         Eigenvalues are those with the preconditioner, and heavy columns count little near the
         vector of the least.
         """
-        if not self.G.shape[1]:
+        if self.longest is None:
             return least / most
         v = self.longest[: len(self.root)]
         smaller = np.mean(1 / self.diagonal)
@@ -238,7 +233,7 @@ def _factored(G, null):
     """
     count = G.shape[1]
     if not count:
-        return G, G[:0], G.sum(axis=1)
+        return G, np.zeros((0, 0), _SINGLE), None
     if null is not None:
         G = blas.sger(-1.0, null @ G, null, a=G.T, overwrite_a=1).T
     S = G.T @ G

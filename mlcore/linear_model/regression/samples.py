@@ -448,7 +448,11 @@ def _of_gradients(system, squares, alphas, intercept, tol):
 
     if dual and one:
         single = MixedPrecision.of(system, squares, float(alphas[0]), intercept)
-        found = None if single is None else single.solve(solution, c, Enough.of(tol, c, None), most)
+        found = (
+            None
+            if single is None
+            else single.solve(solution, c, tol * float(np.linalg.norm(c)), most)
+        )
         if found is not None:
             coef, residual, rcond = found
             return SampleSolution(coef[:, None], residual[:, None], -1, rcond, "cg")

@@ -127,9 +127,11 @@ def _steps(times, right, precondition, most, whole, enough, least, largest):
     return None
 
 
-def eigenvalues(lengths: list[float], sizes: list[float]) -> tuple[float, float]:
-    """Return the least and the largest eigenvalue of Lanczos' matrix."""
-    if not lengths:
+def eigenvalues(lengths: Any, sizes: Any) -> tuple[float, float]:
+    """Return the least and the largest eigenvalue of Lanczos' matrix, from lengths of steps and
+    inner products of residuals.
+    """
+    if not len(lengths):
         return 1.0, 1.0
     steps = np.asarray(lengths)
     ratios = np.asarray(sizes[1 : len(steps)]) / np.asarray(sizes[: len(steps) - 1])
