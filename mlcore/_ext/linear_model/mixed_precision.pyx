@@ -144,8 +144,6 @@ def steps(const int64_t[::1] row_starts, const int32_t[::1] row_places,
             light_times(row_starts, row_places, row_values, column_starts, column_places,
                         column_values, extra, p, t, image, n_threads)
             add_multiple(m, <float> 1, heavy, image)
-            if null.shape[0]:
-                add_multiple(m, <float> -dot(m, &null[0], image), &null[0], image)
             curvature = dot(m, p, image)
             if not 0 < curvature < INFINITY:
                 ended = True
@@ -153,6 +151,8 @@ def steps(const int64_t[::1] row_starts, const int32_t[::1] row_places,
             length = size / curvature
             add_multiple(m, <float> length, p, x)
             add_multiple(m, <float> -length, image, r)
+            if null.shape[0]:  # of which rounding leaves as much as of the residual at first
+                add_multiple(m, <float> -dot(m, &null[0], r), &null[0], r)
             # The next direction is conjugate to the last.
             heavy_part(m, h, G, factor, r, &s[0], part)
             for i in range(m):

@@ -171,7 +171,7 @@ class MixedPrecision(NamedTuple):
             most -= len(trace) - 1
             rcond = rcond or self._rcond(*eigenvalues(trace[1:, 0], trace[:, 1]), image)
             # What is left, in float64.
-            a[self.order] += unit / self.size / self.size * x[: len(c)] / self.root
+            a[self.order] += unit / self.size / self.size * (x[: len(c)] / self.root)
             coef, residual, left = solution(a)
             before, size = size, _length(left)
             rounding = size / (EPS * (largest * _length(a) + unit))
