@@ -221,3 +221,10 @@ def _sums_of_columns(add, X, *vectors):
     if X.nnz:
         add(indptr, indices, X.data, *vectors, sums)
     return sums.T
+
+
+def row_squares(X: Any) -> np.ndarray:
+    """Return the squared norms (n,) of CSR rows of float64."""
+    squares = np.empty(X.shape[0])
+    _ext.row_squares(X.data, X.indptr, squares)
+    return squares

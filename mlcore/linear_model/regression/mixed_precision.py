@@ -23,7 +23,7 @@ _ALONE = 1e-8  # share of the squares of a row that is taken not to be of these 
 _MILD = 1e4  # trace of products of these beside the rest, up to which they are in float32
 _POWERS = 8  # steps to the vector of its largest eigenvalue, or that show it
 _DIGITS = 1e-5  # share of a residual that steps in float32 leave
-_LAST = 0.9  # of the residual that is small enough: rounding of the steps takes the rest
+_LAST = 0.5  # of the residual that is small enough: rounding of the steps takes the rest
 
 
 def heavy_columns(squares: np.ndarray, n: int, nnz: int) -> np.ndarray:
@@ -47,14 +47,14 @@ class _Groups(NamedTuple):
 
     @classmethod
     def of_counts(cls, counts: np.ndarray) -> "_Groups":
-        """Return rows of zeros of so many entries, in ascending order."""
+        """Return rows of so many entries, in ascending order, not set but for zeros after them."""
         last = np.arange(_GROUP, len(counts) + _GROUP, _GROUP)
         sizes = _GROUP * counts[np.minimum(last, len(counts)) - 1]
         starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         places, values = (
             scratch_array((int(starts[-1]) + 1,), of) for of in (np.dtype(np.int32), _SINGLE)
         )
-        places[:], values[:] = 0, 0.0
+        _ext.end_groups(counts, starts, places, values)
         return cls(starts, places, values)
 
     def firsts(self, count: int) -> np.ndarray:
@@ -138,7 +138,7 @@ class MixedPrecision(NamedTuple):
 
     def times(self, v: np.ndarray) -> np.ndarray:
         """Return the product with v."""
-        product, t = np.empty_like(v), self._scratch()
+        product, t = np.zeros_like(v), self._scratch()
         threads = effective_threads(2 * len(self.rows.values))
         _ext.products(*self.rows, *self.columns, self.extra, v, t, product, threads)
         product += self.G @ (v @ self.G)
@@ -152,23 +152,23 @@ class MixedPrecision(NamedTuple):
         most: int,
     ) -> tuple[np.ndarray, np.ndarray, float] | None:
         """Return coefficients and residual as `corrected` does, and an estimate of the reciprocal
-        condition, after `most` steps at most; None where float32 has too few digits.
+        condition; None where float32 has too few digits, or a run of steps is longer than `most`.
 
         `enough` is the length of a residual that is small enough.
         """
         a, left, unit = np.zeros_like(c), c, _length(c)
         if not unit > 0:
             return None
-        size, rcond, largest = unit, 0.0, 0.0
-        while most > 0:
+        size, rcond, largest, ended = unit, 0.0, 0.0, True
+        while ended:
             # Some digits, in float32.
             right = _less(self.null, _single(left[self.order] / self.root / unit))
             if not largest:
                 longest = right if self.longest is None else self.longest
                 image = self.times(longest)
                 largest = self._stretch(longest, image)
-            x, trace = self._steps(right, max(_LAST * enough, _DIGITS * size) / unit, most)
-            most -= len(trace) - 1
+            goal = max(_LAST * enough, _DIGITS * size) / unit
+            x, trace, ended = self._steps(right, goal, most)
             rcond = rcond or self._rcond(*eigenvalues(trace[1:, 0], trace[:, 1]), image)
             # What is left, in float64.
             a[self.order] += unit / self.size / self.size * (x[: len(c)] / self.root)
@@ -183,7 +183,7 @@ class MixedPrecision(NamedTuple):
 
     def _steps(self, right, goal, most):
         """Return the solution by conjugate gradients with a residual of length `goal` or after
-        `most` steps, and the lengths of steps and inner products.
+        `most` steps, the lengths of steps and inner products, and False if there are more.
         """
         vectors, trace = np.zeros((6, len(right)), _SINGLE), np.zeros((most + 1, 2))
         vectors[1] = right
@@ -201,7 +201,7 @@ class MixedPrecision(NamedTuple):
             )  # fmt: skip
             if ended:
                 break
-        return vectors[0], trace[: done + 1]
+        return vectors[0], trace[: done + 1], ended
 
     def _scratch(self):
         return np.zeros(_padded(_GROUP * (len(self.columns.starts) - 1)), _SINGLE)

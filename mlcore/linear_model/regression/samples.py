@@ -23,7 +23,7 @@ from mlcore.linear_model.regression.rows import Rows
 from mlcore.linear_model.regression.steps import TRUE, Enough, corrected
 from mlcore.numerics.eigen.lapack import eigenpairs, stoppable
 from mlcore.numerics.scatter import in_range
-from mlcore.numerics.sparse_products import CentredProducts
+from mlcore.numerics.sparse_products import CentredProducts, column_sums, row_squares
 from mlcore.runtime.memory import free_bytes, require_memory
 from mlcore.runtime.scratch import scratch_array
 from mlcore.runtime.threads import effective_threads, pieces, single_threaded_blas
@@ -299,30 +299,18 @@ def _sparse(rows, u, c, offset, intercept):
         data *= np.repeat(u, np.diff(X.indptr))
     X = sp.csr_array((data, indices, X.indptr.copy()), shape=X.shape)
     total, center = float(u @ u), np.zeros(d)
-    np.square(data, out=work)
-    squares = np.bincount(indices, weights=work, minlength=d)
+    _, _, sums, squares = column_sums(rows.X, u * u, center)
     if intercept:
-        center = (X.T @ u) / total
+        center = sums / total
         squares = np.maximum(squares - total * center**2, 0.0)
         # Rows, and their distances from the mean: products about it have lost what these differ by.
-        of_rows = _row_sums(X, work)
+        of_rows = row_squares(X)
         about = of_rows - 2 * u * (X @ center) + (u * u) * (center @ center)
         if not (of_rows <= _FAR * about).all():
             return None
     return SampleRows(
         Samples(X, u, center, c), rows.total, center - rows.data_units.origin, offset, squares
     )
-
-
-def _row_sums(X, values):
-    sums, filled = np.zeros(X.shape[0]), np.diff(X.indptr) > 0
-    sums[filled] = np.add.reduceat(values, X.indptr[:-1][filled])
-    return sums
-
-
-def _row_squares(X):
-    work = scratch_array(X.data.shape, np.dtype(np.float64))
-    return _row_sums(X, np.square(X.data, out=work))
 
 
 def _dense(rows, u, c, offset, intercept):
@@ -451,7 +439,7 @@ def _of_gradients(system, squares, alphas, intercept, tol):
         found = (
             None
             if single is None
-            else single.solve(solution, c, tol * float(np.linalg.norm(c)), most)
+            else single.solve(solution, c, tol * float(np.linalg.norm(c)), most // 4 + 1)
         )
         if found is not None:
             coef, residual, rcond = found
@@ -469,7 +457,7 @@ def _of_gradients(system, squares, alphas, intercept, tol):
         product += alphas * V
         return product
 
-    diagonal = squares if not dual else _row_squares(X)
+    diagonal = squares if not dual else row_squares(X)
     inverse = 1 / (diagonal[:, None] + alphas)
     if one:
         inverse = inverse[:, 0]
