@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from scipy.linalg import blas, lapack
 
-from mlcore._ext.linear_model import mixed_precision as _ext
+from mlcore._ext.linear_model.regression import mixed_precision as _ext
 from mlcore.linear_model.regression.least_squares import EPS
 from mlcore.linear_model.regression.steps import ROUNDING, TRUE, eigenvalues
 from mlcore.numerics.sparse_products import by_count, column_counts

@@ -1,5 +1,5 @@
 """Hot loops of mlcore.linear_model.regression.mixed_precision: sparse rows in float32 and units of
-their own, and conjugate gradients by products with these (grouped_rows.c).
+their own, and conjugate gradients by products with these (mixed_precision.c).
 
 CSR rows: indptr (n + 1,), indices and data; `place` (d,) is that of a light column, ALONE for one
 of a single entry, and HEAVY - h for the heavy column h. Of GROUP rows, or columns, of a group the
@@ -11,7 +11,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
-from mlcore._ext.numerics.grouped_rows_h cimport groups_times as times_of_groups
+from mlcore._ext.linear_model.regression.mixed_precision_h cimport groups_times as times_of_groups
 from mlcore._ext.shared.blas cimport add_multiple, cholesky_solve, dot
 from mlcore._ext.shared.blas cimport times_vector, transposed_times_vector
 

@@ -1,7 +1,7 @@
 /* Sparse rows times a vector in float32, 16 rows at a time: their entries are side by side, so that
    one vector holds the next entry of each, and no sum is over the lanes of a vector. A quarter of
    the time of loops over rows (2000 rows of 20000 columns, AVX-512). */
-#include "numerics/grouped_rows.h"
+#include "linear_model/regression/mixed_precision.h"
 
 #include "shared/table.h"
 
@@ -28,4 +28,4 @@ static void groups_times(ptrdiff_t first, ptrdiff_t last, const int64_t *starts,
   }
 }
 
-SIMD_TABLE(grouped_rows, groups_times)
+SIMD_TABLE(mixed_precision, groups_times)

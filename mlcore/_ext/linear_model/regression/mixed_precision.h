@@ -1,6 +1,6 @@
-/* Sparse rows in groups times a vector, in float32 (see grouped_rows.c). */
-#ifndef MLCORE_GROUPED_ROWS_H
-#define MLCORE_GROUPED_ROWS_H
+/* Sparse rows in groups times a vector, in float32 (see mixed_precision.c). */
+#ifndef MLCORE_MIXED_PRECISION_H
+#define MLCORE_MIXED_PRECISION_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -12,8 +12,8 @@ typedef struct {
   void (*groups_times)(ptrdiff_t first, ptrdiff_t last, const int64_t *starts,
                        const int32_t *places, const float *values, const float *v, ptrdiff_t size,
                        float *out);
-} grouped_rows_loops;
+} mixed_precision_loops;
 
-extern const grouped_rows_loops *grouped_rows_table;
+extern const mixed_precision_loops *mixed_precision_table;
 
 #endif
