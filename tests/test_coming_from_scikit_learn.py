@@ -18,7 +18,7 @@ from sklearn import kernel_ridge as peer_ridge
 from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import adjusted_rand_score, silhouette_samples
+from sklearn.metrics import silhouette_samples
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.preprocessing import KernelCenterer
 
@@ -206,7 +206,15 @@ def of_scores():
         yield found, silhouette_samples(X, y, metric=metric)
         yield mlcore.cluster.silhouette_score(X, y, metric=metric), found.mean()
     other = np.roll(y, 7)
-    yield mlcore.cluster.adjusted_rand_index(y, other), adjusted_rand_score(y, other)
+    for name in (
+        "adjusted_rand_score", "adjusted_mutual_info_score", "completeness_score",
+        "fowlkes_mallows_score", "homogeneity_score", "mutual_info_score",
+        "normalized_mutual_info_score", "v_measure_score",
+    ):  # fmt: skip
+        yield getattr(mlcore.cluster, name)(y, other), getattr(sklearn.metrics, name)(y, other)
+    for name in ("contingency_matrix", "pair_confusion_matrix"):
+        peer = getattr(sklearn.metrics.cluster, name)
+        yield getattr(mlcore.cluster, name)(y, other), peer(y, other)
 
 
 def of_regressions():
@@ -232,6 +240,10 @@ SAME = {  # the first name in each row that says "same"
     "load_digits": of_data,
     "pairwise_kernels": of_kernels,
     "sklearn.metrics.adjusted_rand_score": of_scores,
+    "sklearn.metrics.cluster.contingency_matrix": of_scores,
+    "sklearn.metrics.fowlkes_mallows_score": of_scores,
+    "sklearn.metrics.homogeneity_score": of_scores,
+    "sklearn.metrics.mutual_info_score": of_scores,
     "sklearn.metrics.silhouette_score": of_scores,
 }
 

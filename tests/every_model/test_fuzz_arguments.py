@@ -34,6 +34,24 @@ TABLE = [[0.2, 0.3], [0.1, 0.4]]
 
 # A valid call of every function outside of the calculators, which have a table of their own in
 # tests/bounds/test_refusals.py.
+OF_TWO_PARTITIONS = {
+    **dict.fromkeys(
+        [
+            "adjusted_rand_index", "adjusted_rand_score", "clustering_report", "completeness",
+            "completeness_score", "fowlkes_mallows_index", "fowlkes_mallows_score", "homogeneity",
+            "homogeneity_score", "mutual_info_score", "mutual_information",
+            "pair_confusion_matrix",
+        ],
+        {},
+    ),
+    "contingency_matrix": {"sparse": False},
+    "v_measure": {"beta": 1.0},
+    "v_measure_score": {"beta": 1.0},
+    "adjusted_mutual_info_score": {"average": "min"},
+    "adjusted_mutual_information": {"average": "min"},
+    "normalized_mutual_info_score": {"average": "min"},
+    "normalized_mutual_information": {"average": "min"},
+}  # fmt: skip
 CALLS = {
     "bayes.map_decision": (bayes.map_decision, {"prior": [0.5, 0.5], "likelihood": [0.1, 0.4]}),
     "bayes.minimum_risk": (
@@ -90,7 +108,26 @@ CALLS = {
         bounds.compare_classifiers,
         {"first": Y, "second": 1 - Y, "y": Y, "delta": 0.1},
     ),
-    "cluster.adjusted_rand_index": (cluster.adjusted_rand_index, {"labels_true": Y, "labels": Y}),
+    **{
+        f"cluster.{name}": (
+            getattr(cluster, name),
+            {"labels_true": Y, "labels": Y, "sample_weight": np.ones(12)} | more,
+        )
+        for name, more in OF_TWO_PARTITIONS.items()
+    },
+    "cluster.calinski_harabasz_score": (
+        cluster.calinski_harabasz_score,
+        {"X": X, "labels": Y, "sample_weight": np.ones(12)},
+    ),
+    "cluster.consensus_matrix": (cluster.consensus_matrix, {"runs": [Y, 1 - Y], "X": X}),
+    "cluster.davies_bouldin_score": (
+        cluster.davies_bouldin_score,
+        {"X": X, "labels": Y, "sample_weight": np.ones(12)},
+    ),
+    "cluster.gap_statistic": (
+        cluster.gap_statistic,
+        {"X": X, "n_clusters": [1, 2], "n_references": 2, "reference": "pca"},
+    ),
     "cluster.affinity": (
         cluster.affinity,
         {"X": X, "kind": "rbf", "gamma": 1.0, "n_neighbors": 3},
@@ -120,7 +157,10 @@ CALLS = {
         cluster.silhouette_samples,
         {"X": X, "labels": Y, "metric": "euclidean"},
     ),
-    "cluster.silhouette_score": (cluster.silhouette_score, {"X": X, "labels": Y}),
+    "cluster.silhouette_score": (
+        cluster.silhouette_score,
+        {"X": X, "labels": Y, "sample_size": 10, "sample_weight": np.ones(12)},
+    ),
     "decomposition.principal_angles": (
         decomposition.principal_angles,
         {"A": X, "B": X[:, :2] + 1},

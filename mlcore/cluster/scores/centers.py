@@ -144,8 +144,9 @@ def calinski_harabasz_score(X: Any, labels: Any, *, sample_weight: Any = None) -
     Returns
     -------
     score : float
-        At least 0, of no unit. Infinite where all samples of each cluster are equal and clusters
-        differ; NaN where all samples are equal. scikit-learn returns 1 in both cases.
+        At least 0, of no unit; about 1 for labels drawn at random. Infinite where the samples of
+        each cluster are equal and clusters differ, for which scikit-learn returns 1. 1 where all
+        samples are equal.
 
     Raises
     ------
@@ -180,8 +181,9 @@ def calinski_harabasz_score(X: Any, labels: Any, *, sample_weight: Any = None) -
     differences = sums.centers - sums.sizes @ sums.centers / total
     between = sums.sizes @ np.einsum("ij,ij->i", differences, differences)
     inside = sums.squares.sum()
-    with np.errstate(all="ignore"):
-        return float(between / inside * ((total - k) / (k - 1)))
+    if inside == 0:
+        return np.inf if between > 0 else 1.0
+    return float(between / inside * ((total - k) / (k - 1)))
 
 
 def davies_bouldin_score(X: Any, labels: Any, *, sample_weight: Any = None) -> float:

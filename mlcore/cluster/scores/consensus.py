@@ -1,4 +1,4 @@
-"""How often samples are in one cluster, over several clusterings."""
+"""Share of several clusterings that join two samples."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -64,9 +64,10 @@ def consensus_matrix(runs: Sequence[Any], X: Any, *, sparse: bool = False) -> An
     sparse = as_bool(sparse, "sparse", owner=_OWNER)
     samples = as_samples(X, owner=_OWNER, accept_sparse=True)
     n = samples.shape[0]
-    if isinstance(runs, (str, bytes)) or not hasattr(runs, "__iter__"):
-        raise TypeError(f"{_OWNER}: runs={runs!r} must be a sequence of clusterings.")
-    runs = list(runs)
+    try:
+        runs = [] if isinstance(runs, (str, bytes)) else [*runs]
+    except TypeError:
+        raise TypeError(f"{_OWNER}: runs={runs!r} must be a sequence of clusterings.") from None
     if not runs:
         raise ValueError(f"{_OWNER}: runs is empty, but at least one clustering is needed.")
     members, held = [], np.zeros((n, len(runs)), dtype=np.float32, order="F")

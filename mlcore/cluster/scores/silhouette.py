@@ -140,7 +140,7 @@ def silhouette_score(
     >>> round(silhouette_score(X, labels), 3)
     0.746
     >>> round(silhouette_score(X, labels, sample_weight=[2, 1, 1, 1]), 3)
-    0.796
+    0.801
     """
     owner = "silhouette_score"
     X, metric = check_distances(X, metric, owner)
