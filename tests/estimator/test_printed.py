@@ -17,7 +17,13 @@ from mlcore.bayes import (
 )
 from mlcore.blocks import row_blocks
 from mlcore.bounds import certify, compare_classifiers
-from mlcore.cluster import doubly_stochastic, frobenius_projection, min_cut
+from mlcore.cluster import (
+    clustering_report,
+    doubly_stochastic,
+    frobenius_projection,
+    gap_statistic,
+    min_cut,
+)
 from mlcore.decomposition import CCA, PCA, principal_angles
 from mlcore.entropy import fit_table, maximum_entropy, rake
 from mlcore.estimator.printed import fields_as_table
@@ -36,6 +42,7 @@ RESULTS = {
     "BetaBernoulli": lambda: BetaBernoulli().update(7, 1),
     "Blocks": lambda: row_blocks(X, Y),
     "Certificate": lambda: certify(Y > 0, y=X[:, 0] > 0),
+    "ClusteringReport": lambda: clustering_report(Y > 0, X[:, 0] > 0),
     "Comparison": lambda: compare_classifiers(Y > 0, Y > 0.1, y=X[:, 0] > 0),
     "Decisions": lambda: minimum_risk(np.full((500, 2), 0.5), [[0, 1], [1, 0]]),
     "DimensionTest": lambda: CCA(12).fit(X, W).dimension_test(),
@@ -44,6 +51,7 @@ RESULTS = {
     "FittedTable": lambda: fit_table(np.ones((40, 40)), {0: np.ones(40), 1: np.ones(40)}),
     "FrobeniusProjection": lambda: frobenius_projection(K),
     "Game": lambda: play(Hedge(2), None, RNG.random((1000, 2))),
+    "GapStatistic": lambda: gap_statistic(X, n_references=2, random_state=0),
     "Independence": lambda: JointTable(np.ones((30, 30))).independence(0, 1),
     "JointTable": lambda: JointTable(np.ones((30, 30)), names=["h", "x"]),
     "LikelihoodRatio": lambda: LinearRegression().fit(X, Y).inference().likelihood_ratio,

@@ -8,11 +8,14 @@ probability P(k), of mean mu = a b / n. As the terms k - mu vanish on average, i
 a sum of terms of at least 0. P follows from its ratios, outwards from the mode, and is divided by
 its sum at the end: no logarithms of factorials, which at n = 1e6 lose seven digits.
 """
-from cython.parallel cimport prange
+from cython.parallel cimport prange, threadid
 from libc.math cimport fabs, floor, log
+
+from mlcore._ext.shared.signals cimport interrupted, raise_interrupt
 
 cdef enum:
     TERMS = 9
+    LOOK = 1 << 21  # terms between looks for Ctrl-C
 
 cdef double NEGLIGIBLE = 1e-20  # share of a sum, at which its falling terms end
 
@@ -31,28 +34,40 @@ cdef inline double deviance(double k, double mu) noexcept nogil:
     return 2 * mu * square / (1 - t) * (1 + (1 + t) * t * series)
 
 
-cdef double of_pair(double a, double b, double n) noexcept nogil:
-    cdef double mu = a * (b / n), rest = n - a - b
-    cdef double least = max(0.0, -rest), most = min(a, b)
-    cdef double mode = min(most, max(least, floor((a + 1) * ((b + 1) / (n + 2)))))
-    cdef double total = 1, value = deviance(mode, mu), p = 1, k = mode, term
-    while k < most:
-        p *= (a - k) * (b - k) / ((k + 1) * (rest + k + 1))
-        k += 1
+cdef double side(double a, double b, double n, double mode, bint up, bint told, int* stop,
+                 double* total) noexcept nogil:
+    """Return the sum of P(k) / P(mode) times deviances above or below the mode; add to `total`."""
+    cdef double mu = a * (b / n), rest = n - a - b, p = 1, k = mode, value = 0, term
+    cdef double last = min(a, b) if up else max(0.0, -rest)
+    cdef Py_ssize_t looks = 0
+    while k != last:
+        if up:
+            p *= (a - k) * (b - k) / ((k + 1) * (rest + k + 1))
+            k += 1
+        else:
+            p *= k * (rest + k) / ((a - k + 1) * (b - k + 1))
+            k -= 1
         term = p * deviance(k, mu)
-        total += p
+        total[0] += p
         value += term
-        if p < NEGLIGIBLE * total and term < NEGLIGIBLE * value:
+        if p < NEGLIGIBLE * total[0] and term < NEGLIGIBLE * value:
             break
-    p, k = 1, mode
-    while k > least:
-        p *= k * (rest + k) / ((a - k + 1) * (b - k + 1))
-        k -= 1
-        term = p * deviance(k, mu)
-        total += p
-        value += term
-        if p < NEGLIGIBLE * total and term < NEGLIGIBLE * value:
-            break
+        looks += 1
+        if looks % LOOK == 0:
+            if told and not stop[0] and interrupted():
+                stop[0] = 1
+            if stop[0]:
+                break
+    return value
+
+
+cdef double of_pair(double a, double b, double n, bint told, int* stop) noexcept nogil:
+    """Return E[k ln(k / mu)] of a cell."""
+    cdef double mode = floor((a + 1) * ((b + 1) / (n + 2))), total = 1, value
+    mode = min(min(a, b), max(max(0.0, a + b - n), mode))
+    value = deviance(mode, a * (b / n))
+    value += side(a, b, n, mode, True, told, stop, &total)
+    value += side(a, b, n, mode, False, told, stop, &total)
     return value / total
 
 
@@ -61,7 +76,11 @@ def expected_information(const double[::1] a, const double[::1] a_counts, const 
                          double[::1] out, int n_threads, /):
     """Set out[p - first] to E[k ln(k / mu)] of pair p = i len(b) + j, times its counts."""
     cdef Py_ssize_t p, i, j, m = b.shape[0]
-    for p in prange(first, last, nogil=True, num_threads=n_threads, schedule="static", chunksize=64):
+    cdef int stop = 0
+    for p in prange(first, last, nogil=True, num_threads=n_threads, schedule="static",
+                    chunksize=64):
         i = p // m
         j = p - i * m
-        out[p - first] = a_counts[i] * b_counts[j] * of_pair(a[i], b[j], n)
+        out[p - first] = a_counts[i] * b_counts[j] * of_pair(a[i], b[j], n, threadid() == 0, &stop)
+    if stop:
+        raise_interrupt()
