@@ -97,11 +97,14 @@ def _of_sparse(X, codes, weights, sizes):
     power = _power(np.abs(X.data).max(initial=0))
     data = np.ldexp(X.data.astype(np.float64), -power)
     # Features that all rows store are taken from the first row; the others have their origin in 0.
-    full = np.bincount(X.indices, minlength=d) == n
-    origin, stored = np.zeros(d), slice(0, X.indptr[1])
-    origin[X.indices[stored]] = np.where(full[X.indices[stored]], data[stored], 0)
-    X = sp.csr_array((data - origin[X.indices], X.indices, X.indptr), shape=X.shape)
-    centers = (_members(codes, weights, len(sizes)) @ X).toarray() / sizes[:, None]
+    stored = X.indices[: X.indptr[1]]
+    full = np.bincount(X.indices, minlength=d)[stored] == n
+    if full.any():
+        origin = np.zeros(d)
+        origin[stored[full]] = data[: len(stored)][full]
+        data -= origin[X.indices]
+    X = sp.csr_array((data, X.indices, X.indptr), shape=X.shape)
+    centers = (_members(codes, weights, len(sizes)).tocsr() @ X).toarray() / sizes[:, None]
     # |x - c|² is |c|², corrected at the stored entries of x.
     rows = np.repeat(np.arange(n), np.diff(X.indptr))
     own = centers[codes[rows], X.indices]
