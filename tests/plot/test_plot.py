@@ -858,6 +858,31 @@ def test_a_condensed_tree_in_all_its_forms():
     assert names == ["parent", "child", "lambda_val", "child_size"]
 
 
+def test_bars_of_different_branches_do_not_overlap():
+    rng = np.random.default_rng(0)
+    sizes, clusters, entries = {40: 40}, [40], []
+    for step in range(12):  # the largest leaf splits, and loses a sample
+        largest = max(clusters, key=sizes.get)
+        clusters.remove(largest)
+        left = int(rng.integers(1, sizes[largest] - 1))
+        parts = {41 + 2 * step: left, 42 + 2 * step: sizes[largest] - 1 - left}
+        entries += [(largest, child, step + 1.0, size) for child, size in parts.items()]
+        entries.append((largest, 0, step + 0.5, 1))
+        sizes |= parts
+        clusters += parts
+    entries += [(c, 0, 20.0, 1) for c in clusters for _ in range(sizes[c])]
+    columns = zip(*entries, strict=True)
+    tree = dict(zip(CONDENSED, map(np.array, columns), strict=True))
+    paths = plot.condensed_tree(tree).artists_["clusters"].get_paths()
+    boxes = [path.get_extents() for path in paths]
+    assert len(boxes) == 25
+    for number, box in enumerate(boxes):
+        for other in boxes[:number]:
+            across = min(box.x1, other.x1) - max(box.x0, other.x0)
+            along = min(box.y1, other.y1) - max(box.y0, other.y0)
+            assert min(across, along) < 1e-9
+
+
 def test_infinite_densities_and_what_a_chosen_cluster_splits_into():
     tree = CONDENSED | {"lambda_val": np.where(np.arange(12) < 3, np.inf, CONDENSED["lambda_val"])}
     picture = plot.condensed_tree(tree, selected=[10])

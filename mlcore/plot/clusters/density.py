@@ -204,26 +204,20 @@ def _chosen(selected, numbers):
 
 
 def _middles(own, above, sizes):
-    """Return the middle of each cluster's bar: leaves side by side, others midway over theirs."""
+    """Return the middle of each cluster's bar; its place holds those of its children."""
     k = len(above)
     width = np.bincount(own, sizes, k)  # samples of each cluster at its birth
-    slot, gap = np.zeros(k), _GAP * width[0]
+    inner, place = np.zeros(k), np.zeros(k)  # room of the children, and of the cluster
     for c in range(k - 1, -1, -1):
-        slot[c] = max(slot[c], width[c] + gap)
+        place[c] = max(inner[c], width[c] + _GAP * width[0])
         if c:
-            slot[above[c]] += slot[c]
-    start, middles = np.zeros(k), np.zeros(k)
-    taken = np.zeros(k)
+            inner[above[c]] += place[c]
+    start = np.zeros(k)
+    free = (place - inner) / 2  # where the next child begins, from the start of the cluster
     for c in range(1, k):
-        start[c] = start[above[c]] + taken[above[c]]
-        taken[above[c]] += slot[c]
-    first, last = np.full(k, np.inf), np.full(k, -np.inf)
-    for c in range(k - 1, -1, -1):
-        middles[c] = (first[c] + last[c]) / 2 if first[c] <= last[c] else start[c] + slot[c] / 2
-        if c:
-            first[above[c]] = min(first[above[c]], middles[c])
-            last[above[c]] = max(last[above[c]], middles[c])
-    return middles
+        start[c] = start[above[c]] + free[above[c]]
+        free[above[c]] += place[c]
+    return start + place / 2
 
 
 def _bar(middle, birth, lambdas, sizes):
