@@ -13,7 +13,7 @@ from libc.math cimport sqrt
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
-from mlcore._ext.shared.blas cimport gemm_nt
+from mlcore._ext.shared.blas cimport gemm_nt, gram_lower
 from mlcore._ext.cluster.distances_h cimport add, distances, squared_distance
 
 cdef enum:
@@ -21,6 +21,7 @@ cdef enum:
     TILE_COLUMNS = 256
     BAND = 384
     PART = 128
+    WIDE = 256  # features, from which half of a band's products pay for all of its distances
     CANCELLED_SHARE = 32  # if more than 1 distance in so many cancels, the tile is formed in double
 
 SCRATCH = TILE_ROWS * TILE_COLUMNS + TILE_COLUMNS  # values for each thread
@@ -36,9 +37,15 @@ cdef inline Py_ssize_t form_tile(Py_ssize_t rows, Py_ssize_t columns, Py_ssize_t
                                  const floating* Y_norms, floating least, bint squared,
                                  floating* tile, Py_ssize_t stride) noexcept nogil:
     """Form distances from products, -1 where digits cancel; return how many are -1."""
-    cdef Py_ssize_t i, lost = 0
-    gemm_nt(<int> rows, <int> columns, <int> d, <floating> -2, X, <int> d, Y, <int> d,
-            <floating> 0, tile, <int> stride)
+    cdef Py_ssize_t i, j, lost = 0
+    if X == Y and rows == columns:  # half of the products
+        gram_lower(<int> rows, <int> d, <floating> -2, X, <int> d, tile, <int> stride)
+        for i in range(rows):
+            for j in range(i):
+                tile[j * stride + i] = tile[i * stride + j]
+    else:
+        gemm_nt(<int> rows, <int> columns, <int> d, <floating> -2, X, <int> d, Y, <int> d,
+                <floating> 0, tile, <int> stride)
     for i in range(rows):
         lost += distances(columns, X_norms[i], Y_norms, least, squared, tile + i * stride)
     return lost
@@ -199,10 +206,10 @@ def symmetric_sums(const double[:, ::1] X, const double[::1] norms, const float[
             left = b * BAND
             if b > a:
                 add_pair(&s, top, BAND, left, min(BAND, n - left), groups[a], groups[b], tile)
-            elif b == a:  # in parts: only those on the diagonal form products twice
+            elif b == a:  # in parts: only those on the diagonal form distances twice
                 end = min(top + BAND, n)
                 while top < end:
-                    part = min(PART, end - top)
+                    part = min(BAND if s.d >= WIDE else PART, end - top)
                     add_pair(&s, top, part, top, part, groups[a], groups[a], tile)
                     if top + part < end:
                         add_pair(&s, top, part, top + part, end - top - part, groups[a], groups[a],

@@ -1,6 +1,7 @@
 """BLAS and LAPACK: the only file that cimports them. Inline, so that no call crosses a module."""
 from cython cimport floating
-from scipy.linalg.cython_blas cimport daxpy, ddot, dgemm, dtrsm, saxpy, sdot, sgemm, sgemv, strsm
+from scipy.linalg.cython_blas cimport daxpy, ddot, dgemm, dsyrk, dtrsm
+from scipy.linalg.cython_blas cimport saxpy, sdot, sgemm, sgemv, ssyrk, strsm
 from scipy.linalg.cython_lapack cimport dormtr, dposv, dpotrf, dpotrs, dstemr, dsyevd, dsytrd
 from scipy.linalg.cython_lapack cimport sormtr, spotrf, spotrs, sstemr, ssyevd, ssytrd
 
@@ -30,6 +31,16 @@ cdef inline void transposed_times_vector(int m, int n, const float* A, const flo
     cdef int one = 1
     cdef float whole = 1, none = 0
     sgemv(b"N", &n, &m, &whole, <float*> A, &n, <float*> x, &one, &none, y, &one)
+
+
+cdef inline void gram_lower(int n, int k, floating alpha, const floating* A, int lda,
+                            floating* C, int ldc) noexcept nogil:
+    """Lower half of row-major C (n, n) := alpha A Aᵀ, A (n, k); BLAS is told the upper half."""
+    cdef floating zero = 0
+    if floating is float:
+        ssyrk(b"U", b"T", &n, &k, &alpha, <float*> A, &lda, &zero, C, &ldc)
+    else:
+        dsyrk(b"U", b"T", &n, &k, &alpha, <double*> A, &lda, &zero, C, &ldc)
 
 
 cdef inline double dot(int n, const floating* x, const floating* y) noexcept nogil:

@@ -13,7 +13,7 @@ from mlcore.runtime.threads import effective_threads, items_per_call, pieces, si
 
 _BLOCK = 2**22  # distances or sums in memory at a time
 _IN_CACHE = 2**16  # values
-_PLAIN = 300  # powers of two whose squares and sums neither over- nor underflow
+_SMALL, _LARGE = 2.0**-600, 2.0**600  # between them squares and their sums are plain numbers
 _SUMS = 2**24  # with at most so many sums, each distance is formed once, in half the time
 
 
@@ -63,10 +63,9 @@ def distance_sums(
 
 
 def _euclidean_sums(X, order, starts, weights, squared, single):
-    X, power = _placed(X, order, single)
+    X, norms, power = _placed(X, order, single)
     n, d = X.shape
     k = len(starts) - 1
-    norms = np.einsum("ij,ij->i", X, X)
     threads = effective_threads(float(n) * n * d)
     if n * k <= _SUMS:
         sums = _symmetric_sums(X, norms, starts, weights, squared, single, threads)
@@ -104,40 +103,29 @@ def _symmetric_sums(X, norms, starts, weights, squared, single, threads):
 
 
 def _placed(X, order, single):
-    """Return samples in float64, centred, and the power of two that they were divided by.
+    """Return samples in float64, centred, their squared norms, and what power of two divided them.
 
     In single precision they are below 1; else they are divided only if squares would not be plain.
     """
-    placed, largest = np.empty((len(order), X.shape[1])), 0.0
+    placed, total = np.empty((len(order), X.shape[1])), np.zeros(X.shape[1])
     step = max(1, _IN_CACHE // X.shape[1])
     blocks = [slice(start, start + step) for start in range(0, len(order), step)]
     for rows in blocks:
         placed[rows] = X[order[rows]]
-        largest = max(largest, placed[rows].max(), -placed[rows].min())
-    power, total = _power(largest, single), np.zeros(X.shape[1])
-    for rows in blocks:
-        _scale(placed[rows], -power)
         total += placed[rows].sum(axis=0)
-    largest, mean = 0.0, total / len(order)
+    mean, norms = total / len(order), np.empty(len(order))
     for rows in blocks:
         placed[rows] -= mean
-        largest = max(largest, placed[rows].max(), -placed[rows].min())
-    centred = _power(largest, single)
+        norms[rows] = np.einsum("ij,ij->i", placed[rows], placed[rows])
+    if _SMALL < norms.max() < _LARGE and not single:
+        return placed, norms, 0
+    power = int(np.frexp(max(placed.max(), -placed.min()))[1])
     for rows in blocks:
-        _scale(placed[rows], -centred)
-    return placed, power + centred
-
-
-def _power(largest, single):
-    power = int(np.frexp(largest)[1])
-    return power if single or abs(power) > _PLAIN else 0
-
-
-def _scale(X, power):
-    """Multiply by 2**power in two steps, as the factor itself may overflow."""
-    if power:
-        X *= 2.0 ** (power // 2)
-        X *= 2.0 ** (power - power // 2)
+        # In two steps, as the factor itself may overflow.
+        placed[rows] *= 2.0 ** (-power // 2)
+        placed[rows] *= 2.0 ** (-power - -power // 2)
+        norms[rows] = np.einsum("ij,ij->i", placed[rows], placed[rows])
+    return placed, norms, power
 
 
 def by_cluster(codes: Any) -> tuple[np.ndarray, np.ndarray]:
