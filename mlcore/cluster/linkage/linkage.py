@@ -18,7 +18,7 @@ from mlcore.cluster.linkage.lance_williams import (
     merge_matrix,
     square_matrix,
 )
-from mlcore.cluster.linkage.radix_sort import stable_order
+from mlcore.numerics.radix_sort import stable_order
 from mlcore.cluster.linkage.reciprocal_neighbors import PointClusters
 from mlcore.cluster.linkage.spanning_tree import spanning_tree
 from mlcore.cluster.metrics import Metric, as_metric

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.linalg import eigh, qr
 
 from mlcore._ext.cluster.linkage import spanning_tree as _ext
-from mlcore.cluster.linkage.radix_sort import stable_order
+from mlcore.numerics.kd_tree import LEAF_POINTS, kd_tree
 from mlcore.runtime.scratch import scratch_array
 from mlcore.runtime.threads import pieces, single_threaded_blas
 
@@ -51,23 +51,10 @@ def spanning_tree(X: Any, report: Any) -> Any:
 
 
 def _by_tree(X, report):
-    n, d = X.shape
-    leaf = _ext.LEAF_POINTS
-    leaves = -(-n // leaf)
-    nodes = 2 * leaves - 1
-    columns, orders = np.ascontiguousarray(X.T), scratch_array((d, n), np.int64)
-    for f in range(d):
-        orders[f] = stable_order(columns[f])
-    span, right, node = np.empty((nodes, 2), dtype=np.int64), *np.empty((2, nodes), dtype=np.int64)
-    boxes, panels = np.empty((nodes, 2, d)), scratch_array((leaves, d, leaf), np.float64)
-    side, done = np.empty(n, dtype=np.uint8), 0
+    n, leaf = len(X), LEAF_POINTS
+    panels, boxes, right, node, order = kd_tree(X)
+    leaves, nodes = len(node), len(right)
     source, target, parent, number = scratch_array((4, n), np.int64)
-    span[0] = 0, leaves
-    while done < nodes:
-        done = _ext.build(
-            columns, done, orders, source, side, span, right, node, boxes, panels
-        )  # fmt: skip
-    order = orders[0]
     # Padding of the last panel belongs to the component of the last point; it is at infinity, and
     # searches for nothing.
     component = np.minimum(np.arange(leaves * leaf), n - 1)

@@ -11,7 +11,7 @@
 #include "cluster/squared_distance_loops.h"
 
 enum {
-  LEAF = TREE_LEAF,
+  LEAF = KD_LEAF,
   VECTORS = LEAF / LANES,
   BESIDE = 4, /* sums at once: one takes 1.7 times as long (10,000 x 20, AVX2) */
   FLOAT_LANES = (1 << (LANES_f - 1)) * 2 - 1 /* a bit each */
@@ -52,19 +52,19 @@ static void update_reach(const point_tree *t, leaf_query *q) {
 }
 
 static int begin_query(const point_tree *t, ptrdiff_t leaf, leaf_query *q) {
-  q->leaf = leaf, q->own = t->whole[t->node[leaf]];
+  q->leaf = leaf, q->own = t->whole[t->tree.node[leaf]];
   update_reach(t, q);
   if (q->farthest < 0) return 0;
-  for (ptrdiff_t f = 0; f < t->d; f++) {
+  for (ptrdiff_t f = 0; f < t->tree.d; f++) {
     const vdouble far = (vdouble){0} + INFINITY;
     vdouble least = far, most = -far;
     for (int b = 0; b < VECTORS; b++) {
-      const vdouble x = load_d(t->panels + (leaf * t->d + f) * LEAF + b * LANES);
+      const vdouble x = load_d(t->tree.panels + (leaf * t->tree.d + f) * LEAF + b * LANES);
       const mask_d looks = greater_d(load_d(q->reach + b * LANES), (vdouble){0});
       least = min_d(least, select_d(looks, x, far));
       most = max_d(most, select_d(looks, x, -far));
     }
-    q->box[f] = lowest_d(least), q->box[t->d + f] = highest_d(most);
+    q->box[f] = lowest_d(least), q->box[t->tree.d + f] = highest_d(most);
   }
   return 1;
 }
@@ -75,22 +75,10 @@ static void end_query(const point_tree *t, const leaf_query *q) {
     store_d(bound + b * LANES, max_d(load_d(bound + b * LANES), best_of(t, q, b)));
 }
 
-/* Squared distance of two boxes, each its d least coordinates and then its d largest. */
-INLINE double box_square(ptrdiff_t d, const double *a, const double *b) {
-  double sum = 0;
-  for (ptrdiff_t f = 0; f < d; f++) {
-    const double under = a[f] - b[d + f], over = b[f] - a[d + f];
-    double gap = under > over ? under : over;
-    gap = 0.5 * (gap + fabs(gap)); /* at least 0: exact, and no jump to guess */
-    sum += gap * gap;
-  }
-  return sum;
-}
-
 /* Points of the query that are nearer to the box than their reach; a bit each. All points take 1.9
    times as long (100,000 x 3, AVX2). */
 INLINE unsigned near_box(const point_tree *t, ptrdiff_t d, const leaf_query *q, const double *box) {
-  const double *panel = t->panels + q->leaf * LEAF * d;
+  const double *panel = t->tree.panels + q->leaf * LEAF * d;
   vdouble sum[VECTORS] = {{0}};
   unsigned near = 0;
   for (ptrdiff_t f = 0; f < d; f++)
@@ -108,7 +96,7 @@ INLINE unsigned near_box(const point_tree *t, ptrdiff_t d, const leaf_query *q, 
    how many. */
 INLINE ptrdiff_t visit_leaf(point_tree *t, ptrdiff_t d, leaf_query *q, ptrdiff_t leaf,
                             int64_t whole, unsigned points) {
-  const double *from = t->panels + q->leaf * LEAF * d, *to = t->panels + leaf * LEAF * d;
+  const double *from = t->tree.panels + q->leaf * LEAF * d, *to = t->tree.panels + leaf * LEAF * d;
   const int64_t *component = t->component + q->leaf * LEAF, *others = t->component + leaf * LEAF;
   ptrdiff_t visits = 0;
   int found = 0;
@@ -149,22 +137,22 @@ INLINE ptrdiff_t visit_leaf(point_tree *t, ptrdiff_t d, leaf_query *q, ptrdiff_t
 INLINE ptrdiff_t query_leaf(point_tree *t, ptrdiff_t d, ptrdiff_t leaf) {
   leaf_query q;
   if (!begin_query(t, leaf, &q)) return 1;
-  const int64_t home = t->node[leaf], own = q.own;
+  const int64_t home = t->tree.node[leaf], own = q.own;
   int64_t stack[128];
   double square[128];
   ptrdiff_t top = 1, work = 1;
   stack[0] = 0, square[0] = 0;
   while (top > 0) {
-    const int64_t v = stack[--top], left = v + 1, right = t->right[v];
+    const int64_t v = stack[--top], left = v + 1, right = t->tree.right[v];
     if (square[top] >= q.farthest || (own >= 0 && t->whole[v] == own)) continue;
     work++;
     if (right < 0) {
-      work +=
-          visit_leaf(t, d, &q, -1 - right, t->whole[v], near_box(t, d, &q, t->boxes + 2 * d * v));
+      work += visit_leaf(t, d, &q, -1 - right, t->whole[v],
+                         near_box(t, d, &q, t->tree.boxes + 2 * d * v));
       continue;
     }
-    const double to_left = box_square(d, q.box, t->boxes + 2 * d * left);
-    const double to_right = box_square(d, q.box, t->boxes + 2 * d * right);
+    const double to_left = box_square(d, q.box, t->tree.boxes + 2 * d * left);
+    const double to_right = box_square(d, q.box, t->tree.boxes + 2 * d * right);
     /* The nearer one comes first; of two that are as near, the one with the leaf itself. */
     const int first = to_right < to_left || (to_right == to_left && home >= right);
     stack[top] = first ? left : right, square[top++] = first ? to_left : to_right;
@@ -177,8 +165,8 @@ INLINE ptrdiff_t query_leaf(point_tree *t, ptrdiff_t d, ptrdiff_t leaf) {
 /* Shortest edges that leave the components, from the leaves first, first + 1, ... until much work
    is done; where it ended. */
 static ptrdiff_t nearest_others(point_tree *t, ptrdiff_t first) {
-  for (ptrdiff_t work = 0; first < t->leaves && work < 1 << 20; first++)
-    work += query_leaf(t, t->d, first);
+  for (ptrdiff_t work = 0; first < t->tree.leaves && work < 1 << 20; first++)
+    work += query_leaf(t, t->tree.d, first);
   return first;
 }
 

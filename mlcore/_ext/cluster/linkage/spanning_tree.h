@@ -2,19 +2,16 @@
 #ifndef MLCORE_SPANNING_TREE_H
 #define MLCORE_SPANNING_TREE_H
 
+#include "numerics/kd_tree.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
-enum { TREE_LEAF = 32, TREE_FEATURES = 10 }; /* points in a leaf; the most features */
+enum { TREE_FEATURES = 10 }; /* at most */
 
-/* A k-d tree with its points in the order of the leaves, one panel each, padded with infinity.
-   Nodes are in preorder: the left child is the next; a box is its d least, then d largest values.
-   Components have numbers 0, 1, ... */
+/* A k-d tree whose points are in components 0, 1, ... */
 typedef struct {
-  ptrdiff_t leaves, d;
-  const double *panels, *boxes;
-  const int64_t *right;             /* child of a node; of a leaf, its number, from -1 down */
-  const int64_t *node;              /* of a leaf */
+  kd_tree tree;
   const int64_t *component, *whole; /* of a point; of all points of a node, -1 if several */
   /* squared distance from a point within which there is no other component */
   double *bound;

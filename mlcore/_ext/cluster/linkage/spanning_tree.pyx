@@ -3,86 +3,24 @@
 Borůvka's algorithm on a k-d tree, for few features; Prim's (`grow_tree`) for more, in O(n² m) time
 for a screen of m coordinates in single precision, and d for the pairs that it lets through.
 
-The tree halves the points across the widest side of their box until each leaf has one panel of
-points; all leaves but the last are full. Nodes are in preorder, root 0. In
-each round every component takes the shortest edge that leaves it (spanning_tree.c). The radius
-within which a point has found no other component is a bound that later rounds start from.
+In each round of Borůvka's every component takes the shortest edge that leaves it (spanning_tree.c).
+The radius within which a point has found no other component is a bound that later rounds start
+from.
 """
 from libc.math cimport INFINITY
-from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.string cimport memcpy
+from libc.stdint cimport int32_t, int64_t
 
 from mlcore._ext.shared.panel_h cimport PANEL_DOUBLE, PANEL_FLOAT
 from mlcore._ext.cluster.linkage.spanning_tree_h cimport TREE_FEATURES, point_tree, span_tree
-from mlcore._ext.cluster.linkage.spanning_tree_h cimport TREE_LEAF as LEAF
 from mlcore._ext.cluster.linkage.spanning_tree_h cimport grow_tree as grow_tree_of_points
 from mlcore._ext.cluster.linkage.spanning_tree_h cimport (
     nearest_others as nearest_others_of_leaves,
 )
+from mlcore._ext.numerics.kd_tree_h cimport KD_LEAF as LEAF
 from mlcore._ext.cluster.linkage.union_find cimport root_of
 
-cdef enum:
-    WORK = 1 << 24  # coordinates that a call reads, about
-
-LEAF_POINTS = LEAF
 MOST_FEATURES = TREE_FEATURES
 PANEL_WIDTH = {4: PANEL_FLOAT, 8: PANEL_DOUBLE}
-
-
-def build(const double[:, ::1] columns, Py_ssize_t v, int64_t[:, ::1] orders, int64_t[::1] spare,
-          uint8_t[::1] side, int64_t[:, ::1] span, int64_t[::1] right, int64_t[::1] node,
-          double[:, :, ::1] boxes, double[:, :, ::1] panels, /):
-    """Build the nodes v, v + 1, ... of the tree; return the first node that is not built yet.
-
-    `columns` are the features, `orders` the points sorted by each of them; in the end, those of a
-    node stand together. `span` has the first leaf of each node and the end of its leaves, at first
-    of the root alone; `spare` and `side` are scratch. `boxes` are (nodes, 2, features).
-    """
-    cdef Py_ssize_t n = columns.shape[1], d = columns.shape[0], work = 0
-    cdef Py_ssize_t first, end, low, high, middle, i, f, widest, front, back
-    cdef int64_t row
-    cdef int64_t* order
-    cdef double least, most, width
-    with nogil:
-        while v < boxes.shape[0] and work < WORK:
-            first, end = span[v, 0], span[v, 1]
-            low, high = first * LEAF, min(end * LEAF, n)
-            work += (high - low) * d
-            widest, width = 0, -1
-            for f in range(d):
-                least, most = columns[f, orders[f, low]], columns[f, orders[f, high - 1]]
-                boxes[v, 0, f], boxes[v, 1, f] = least, most
-                if most - least > width:
-                    widest, width = f, most - least
-            if end - first == 1:
-                right[v], node[first] = -1 - first, v
-                for f in range(d):
-                    for i in range(low, high):
-                        panels[first, f, i - low] = columns[f, orders[0, i]]
-                    for i in range(high - low, LEAF):
-                        panels[first, f, i] = INFINITY
-            else:
-                middle = (first + end + 1) // 2
-                right[v] = v + 2 * (middle - first)
-                span[v + 1, 0], span[v + 1, 1] = first, middle
-                span[right[v], 0], span[right[v], 1] = middle, end
-                order = &orders[widest, 0]
-                middle *= LEAF
-                for i in range(low, high):
-                    side[order[i]] = i >= middle
-                for f in range(d):
-                    if f == widest:
-                        continue
-                    order = &orders[f, 0]
-                    front, back = low, 0
-                    for i in range(low, high):
-                        row = order[i]
-                        order[front] = spare[back] = row
-                        front += 1 - side[row]
-                        back += side[row]
-                    memcpy(order + middle, &spare[0], back * sizeof(int64_t))
-            v += 1
-    return v
 
 
 def begin_round(const int64_t[::1] component, const int64_t[::1] right, int64_t[::1] whole,
@@ -114,9 +52,10 @@ def nearest_others(const double[:, :, ::1] panels, const double[:, :, ::1] boxes
     `bound` of points and `best` of components are squared; edges go from `source` to `target`.
     """
     cdef point_tree t
-    t.leaves, t.d = panels.shape[0], panels.shape[1]
-    t.panels, t.boxes = &panels[0, 0, 0], &boxes[0, 0, 0]
-    t.right, t.node, t.component, t.whole = &right[0], &node[0], &component[0], &whole[0]
+    t.tree.leaves, t.tree.d = panels.shape[0], panels.shape[1]
+    t.tree.panels, t.tree.boxes = &panels[0, 0, 0], &boxes[0, 0, 0]
+    t.tree.right, t.tree.node = &right[0], &node[0]
+    t.component, t.whole = &component[0], &whole[0]
     t.bound, t.best, t.source, t.target = &bound[0], &best[0], &source[0], &target[0]
     with nogil:
         first = nearest_others_of_leaves(&t, first)

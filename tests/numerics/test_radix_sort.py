@@ -4,7 +4,7 @@ import numpy as np
 from each import each
 from numpy.testing import assert_array_equal
 
-from mlcore.cluster.linkage.radix_sort import stable_order
+from mlcore.numerics.radix_sort import stable_order
 
 EXTREME = [0.0, -0.0, 5e-324, -5e-324, 1e308, -1e308, np.inf, -np.inf, 1.0, -1.0]
 

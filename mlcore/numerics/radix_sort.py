@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mlcore._ext.cluster.linkage import radix_sort as _ext
+from mlcore._ext.numerics import radix_sort as _ext
 from mlcore.runtime.scratch import scratch_array
 
 

@@ -1,4 +1,4 @@
-"""Hot loop of mlcore.cluster.linkage.radix_sort: a pass for each byte, from the lowest up."""
+"""Hot loop of mlcore.numerics.radix_sort: a pass for each byte, from the lowest up."""
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
 

@@ -1,0 +1,44 @@
+"""K-d trees of samples with few features."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mlcore._ext.numerics import kd_tree as _ext
+from mlcore.numerics.radix_sort import stable_order
+from mlcore.runtime.scratch import scratch_array
+
+LEAF_POINTS = _ext.LEAF_POINTS
+
+
+class KDTree(NamedTuple):
+    """A k-d tree with its samples in leaves of `LEAF_POINTS`; only the last may have fewer.
+
+    Nodes are in preorder, root 0: the left child of a node is the next.
+    """
+
+    panels: np.ndarray  # (n_leaves, d, LEAF_POINTS) samples, padded with infinity
+    boxes: np.ndarray  # (n_nodes, 2, d) least and largest values
+    right: np.ndarray  # (n_nodes,) the right child; of a leaf, its number, from -1 down
+    node: np.ndarray  # (n_leaves,) the node of each leaf
+    order: np.ndarray  # (n,) the samples, leaf by leaf
+
+
+def kd_tree(X: np.ndarray) -> KDTree:
+    """Return the k-d tree of X, float64 (n, d), in O(d n log n) time and O(d n) memory."""
+    n, d = X.shape
+    leaf = LEAF_POINTS
+    leaves = -(-n // leaf)
+    nodes = 2 * leaves - 1
+    columns, orders = np.ascontiguousarray(X.T), scratch_array((d, n), np.int64)
+    for f in range(d):
+        orders[f] = stable_order(columns[f])
+    span, right, node = np.empty((nodes, 2), dtype=np.int64), *np.empty((2, nodes), dtype=np.int64)
+    boxes, panels = np.empty((nodes, 2, d)), scratch_array((leaves, d, leaf), np.float64)
+    side, spare, done = np.empty(n, dtype=np.uint8), scratch_array((n,), np.int64), 0
+    span[0] = 0, leaves
+    while done < nodes:
+        done = _ext.build(
+            columns, done, orders, spare, side, span, right, node, boxes, panels
+        )  # fmt: skip
+    return KDTree(panels, boxes, right, node[:leaves], orders[0].copy())
