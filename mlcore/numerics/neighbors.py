@@ -1,16 +1,19 @@
 """Exact nearest neighbours by Euclidean distance."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mlcore._ext.numerics import neighbors as _ext
 from mlcore.numerics.kd_tree import kd_tree
+from mlcore.numerics.panels import as_panels
 from mlcore.numerics.powers_of_two import even_exponent
 from mlcore.runtime.scratch import scratch_array
 from mlcore.runtime.threads import effective_threads
 
-_BLOCK = 1_000_000  # distances held at once
+_BLOCK = 1 << 16  # rows, a multiple of a panel's, whose differences are held at once
+_SAMPLE = 128  # rows by which a group is parted
+_ROUNDS = 3  # of 2-means
 
 
 class Neighbors(NamedTuple):
@@ -39,7 +42,7 @@ def nearest_neighbors(
     result = Neighbors(np.empty((len(rows), k), dtype=np.int64), np.empty((len(rows), k)))
     if len(rows):
         queries = X if queries is None else _scaled(queries, -power)
-        search = _by_tree if X.shape[1] <= _ext.MOST_FEATURES else _by_blocks
+        search = _by_tree if X.shape[1] <= _ext.MOST_FEATURES else _by_screen
         search(X, queries, others, result)
     if power:
         np.ldexp(result.distances, power, out=result.distances)
@@ -67,17 +70,103 @@ def _by_tree(X, queries, others, result):
     )  # fmt: skip
 
 
-def _by_blocks(X, queries, others, result):
-    step = max(1, _BLOCK // len(X))
-    for start in range(0, len(queries), step):
-        block = queries[start : start + step]
-        squares = np.zeros((len(block), len(X)))
-        for f in range(X.shape[1]):
-            squares += np.square(block[:, f, None] - X[:, f])
-        if others:
-            here = np.arange(len(block))
-            squares[here, here + start] = np.inf
-        order = np.argsort(squares, axis=1, kind="stable")[:, : result.indices.shape[1]]
-        result.indices[start : start + step] = order
-        nearest = np.take_along_axis(squares, order, axis=1)
-        result.distances[start : start + step] = np.sqrt(nearest)
+class _Screen(NamedTuple):
+    """Samples as the screen of `screened_neighbors.c` has them, in an order of neighbourhoods."""
+
+    order: np.ndarray  # (n,) int64
+    images: np.ndarray  # (n, m) float32
+
+    def panels(self) -> Any:
+        """Return panels, their half norms, those of their centres, radii and largest norms."""
+        n, m = self.images.shape
+        starts = np.arange(0, n, _ext.PANEL)
+        counts = np.diff(np.append(starts, n))
+        centers = np.add.reduceat(self.images, starts) / counts[:, None].astype(np.float32)
+        squares, from_center = _squares(self.images), np.empty(n)
+        for first in range(0, n, _BLOCK):
+            part = slice(first, first + _BLOCK)
+            owner = np.arange(first, min(n, first + _BLOCK)) // _ext.PANEL
+            from_center[part] = _squares(self.images[part] - centers[owner])
+        wider = 1 + (m + 8) * 2.0**-23
+        radius = np.sqrt(np.maximum.reduceat(from_center, starts)) * wider
+        longest = np.sqrt(np.maximum.reduceat(squares, starts)) * wider
+        return (
+            as_panels(self.images), _halves(squares), as_panels(centers),
+            _halves(_squares(centers)), radius, longest,
+        )  # fmt: skip
+
+
+def _squares(rows):
+    return np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
+
+
+def _halves(squares):
+    halves = np.full(-(-len(squares) // _ext.PANEL) * _ext.PANEL, np.inf, dtype=np.float32)
+    halves[: len(squares)] = 0.5 * squares
+    return halves.reshape(-1, _ext.PANEL)
+
+
+def _by_screen(X, queries, others, result):
+    n, d = X.shape
+    origin = X.mean(axis=0)
+    length = max(np.sqrt(_squares(part - origin).max()) for part in {id(X): X, id(queries): queries}.values())
+    power = -even_exponent(length, 0)
+    screen = _screen(X, origin, power)
+    asked = screen if queries is X else _screen(queries, origin, power)
+    k, m = result.indices.shape[1], screen.images.shape[1]
+    panels = screen.panels()
+    n_threads = effective_threads(len(queries) * float(n) * m)
+    shape = n_threads, _ext.screen_scratch(len(panels[0]), k)
+    reals, integers = scratch_array(shape, np.float64), scratch_array(shape, np.int64)
+    rounding = (m + 10) * 2.0**-25 + 2.0**-24
+    compared = _ext.search_screen(
+        np.ascontiguousarray(X), screen.order, *panels, np.ascontiguousarray(queries), asked.order,
+        asked.images, 4.0**power, rounding, False, others, 0, -(-len(queries) // _ext.PANEL),
+        *result, reals, integers, n_threads,
+    )  # fmt: skip
+    return compared
+
+
+def _screen(X, origin, power):
+    images = np.ldexp(X - origin, power).astype(np.float32)
+    order = neighborhoods(images)
+    return _Screen(order, images[order])
+
+
+def neighborhoods(rows):
+    """Return an order of `rows` in which those of a panel are near each other."""
+    order = np.arange(len(rows))
+    parts = [(0, len(rows))]
+    while parts:
+        first, last = parts.pop()
+        size = last - first
+        if size <= _ext.PANEL:
+            continue
+        part = order[first:last]
+        sample = rows[part[:: -(-size // _SAMPLE)]]
+        direction, threshold = _halving(sample)
+        along = rows[part] @ direction
+        low = np.count_nonzero(along < threshold)
+        low = min(max(low, size // 8), size - size // 8)
+        low = min(max(1, round(low / _ext.PANEL)), (size - 1) // _ext.PANEL) * _ext.PANEL
+        order[first:last] = part[np.argpartition(along, low)]
+        parts += [(first, first + low), (first + low, last)]
+    return order
+
+
+def _halving(sample):
+    """Return a direction and a threshold that part the sample into two groups, as 2-means does."""
+    middle = sample.mean(axis=0)
+    from_middle = sample - middle
+    one = sample[_squares(from_middle).argmax()]
+    two = sample[_squares(sample - one).argmax()]
+    for _ in range(_ROUNDS):
+        direction = two - one
+        threshold = direction @ (one + two) / 2
+        first = sample @ direction < threshold
+        if not first.any() or first.all():
+            break
+        one, two = sample[first].mean(axis=0), sample[~first].mean(axis=0)
+    return direction, threshold
+
+

@@ -7,12 +7,14 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy
 
+from mlcore._ext.shared.panel_h cimport PANEL_DOUBLE, PANEL_FLOAT
 from mlcore._ext.numerics.kd_tree_h cimport KD_LEAF as LEAF
 
 cdef enum:
     WORK = 1 << 24  # coordinates that a call reads, about
 
 LEAF_POINTS = LEAF
+PANEL_WIDTH = {4: PANEL_FLOAT, 8: PANEL_DOUBLE}
 
 
 def build(const double[:, ::1] columns, Py_ssize_t v, int64_t[:, ::1] orders, int64_t[::1] spare,

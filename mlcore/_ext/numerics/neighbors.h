@@ -9,15 +9,6 @@
 
 enum { NEIGHBOR_FEATURES = 16 }; /* of a k-d tree, at most */
 
-/* The k nearest samples so far of some queries: `room` places each, more than k. */
-typedef struct {
-  ptrdiff_t k, room;
-  int64_t *count;  /* of each query */
-  double *bound;   /* squared distance of its k-th */
-  double *squares; /* squared distances, and rows of the samples */
-  int64_t *rows;
-} nearest_lists;
-
 /* Queries in panels like those of a k-d tree of samples; `order` is that of the samples. */
 typedef struct {
   kd_tree tree;
@@ -28,13 +19,13 @@ typedef struct {
   int others; /* queries are the samples, each of which looks for other ones */
 } tree_search;
 
-/* `room`: places of a list for k. `search_leaf`: the nearest samples of the queries of one panel,
+/* `room`: places of a list for k. `search_leaf`: the k nearest samples of the queries of one panel,
    in order of distance, then of row, as rows of `indices` and `distances` (n_queries, k); returns
-   the panels visited. */
+   the panels visited. Scratch: KD_LEAF times room(k) + 1 values of each type. */
 typedef struct {
   ptrdiff_t (*room)(ptrdiff_t k);
-  ptrdiff_t (*search_leaf)(const tree_search *s, ptrdiff_t panel, nearest_lists *lists,
-                           int64_t *indices, double *distances);
+  ptrdiff_t (*search_leaf)(const tree_search *s, ptrdiff_t panel, ptrdiff_t k, double *squares,
+                           int64_t *rows, int64_t *indices, double *distances);
 } neighbors_loops;
 
 extern const neighbors_loops *neighbors_table;

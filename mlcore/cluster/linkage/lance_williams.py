@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from mlcore._ext.cluster.linkage import lance_williams as _ext
-from mlcore.cluster.linkage.spanning_tree import as_panels
 from mlcore.cluster.metrics import distances, learned_scale
+from mlcore.numerics.panels import as_panels
 from mlcore.runtime.memory import require_memory
 from mlcore.runtime.scratch import scratch_array
 from mlcore.runtime.threads import effective_threads, pieces, single_threaded_blas

@@ -18,13 +18,13 @@ from mlcore.cluster.linkage.lance_williams import (
     merge_matrix,
     square_matrix,
 )
-from mlcore.numerics.radix_sort import stable_order
 from mlcore.cluster.linkage.reciprocal_neighbors import PointClusters
 from mlcore.cluster.linkage.spanning_tree import spanning_tree
 from mlcore.cluster.metrics import Metric, as_metric
 from mlcore.estimator import progress
 from mlcore.estimator.model import Clusterer, Model
 from mlcore.estimator.progress import Progress
+from mlcore.numerics.radix_sort import stable_order
 
 _Linkage = Literal["single", "complete", "average", "weighted", "ward", "centroid", "median"]
 _WHOLE = 5792  # samples of which all distances are formed at once, 256 MB

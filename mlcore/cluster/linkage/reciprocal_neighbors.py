@@ -11,7 +11,7 @@ from scipy.spatial import cKDTree
 
 from mlcore._ext.cluster.linkage import reciprocal_neighbors as _ext
 from mlcore.cluster.linkage.lance_williams import fill_euclidean
-from mlcore.cluster.linkage.spanning_tree import as_panels
+from mlcore.numerics.panels import as_panels
 from mlcore.runtime.threads import effective_threads, items_per_call, pieces
 
 _ROUNDS = 32  # times the usual work per thread: rounds are many and short

@@ -7,6 +7,7 @@ from scipy.linalg import eigh, qr
 
 from mlcore._ext.cluster.linkage import spanning_tree as _ext
 from mlcore.numerics.kd_tree import LEAF_POINTS, kd_tree
+from mlcore.numerics.panels import as_panels
 from mlcore.runtime.scratch import scratch_array
 from mlcore.runtime.threads import pieces, single_threaded_blas
 
@@ -77,19 +78,6 @@ def _by_tree(X, report):
         report(lengths[done : done + new])
         done += new
     return edges, lengths
-
-
-def as_panels(rows: np.ndarray) -> np.ndarray:
-    """Return rows in panels, (n_panels, n_features, width), padded with zeros."""
-    width = _ext.PANEL_WIDTH[rows.dtype.itemsize]
-    n, d = rows.shape
-    panels = scratch_array((-(-n // width), d, width), rows.dtype)
-    panels[-1:] = 0
-    whole = n // width
-    panels[:whole] = rows[: whole * width].reshape(whole, width, d).transpose(0, 2, 1)
-    if whole < len(panels):
-        panels[whole, :, : n - whole * width] = rows[whole * width :].T
-    return panels
 
 
 def _screen(X):

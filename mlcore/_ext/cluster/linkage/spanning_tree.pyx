@@ -10,7 +10,6 @@ from.
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
 
-from mlcore._ext.shared.panel_h cimport PANEL_DOUBLE, PANEL_FLOAT
 from mlcore._ext.cluster.linkage.spanning_tree_h cimport TREE_FEATURES, point_tree, span_tree
 from mlcore._ext.cluster.linkage.spanning_tree_h cimport grow_tree as grow_tree_of_points
 from mlcore._ext.cluster.linkage.spanning_tree_h cimport (
@@ -20,7 +19,6 @@ from mlcore._ext.numerics.kd_tree_h cimport KD_LEAF as LEAF
 from mlcore._ext.cluster.linkage.union_find cimport root_of
 
 MOST_FEATURES = TREE_FEATURES
-PANEL_WIDTH = {4: PANEL_FLOAT, 8: PANEL_DOUBLE}
 
 
 def begin_round(const int64_t[::1] component, const int64_t[::1] right, int64_t[::1] whole,

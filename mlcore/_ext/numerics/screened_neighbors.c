@@ -1,0 +1,279 @@
+/* Nearest neighbours of points with many features (neighbors.pyx).
+
+   Points have images on a screen, in single precision: coordinates about a near origin, or some of
+   them along leading directions and the length of the rest, so that distances between images are
+   never longer. Half squared distances between the images of a block of queries and of a panel of
+   samples are one product in cache (half_squares.c), and what they do not exclude, with all their
+   rounding, is compared in double precision. Panels are visited from the nearest on, and left out
+   for queries that are too far from the ball around their images.
+
+   Of a query x with image a and of a sample y with image b, |a - b|²/2 - |a|²/2 is called its value
+   here. A computed value is off by at most `rounding` (|a| + |b|)² from that of the distance
+   |x - y| itself or, on a screen of lower bounds, above it by no more.
+
+   As in neighbors.c, a squared distance is rounded to double precision feature by feature. */
+#include "numerics/screened_neighbors.h"
+
+#include "numerics/half_squares.h"
+#include "numerics/neighbor_lists.h"
+#include "shared/table.h"
+
+#include <stdlib.h>
+
+#define PRECISION d
+#include "cluster/squared_distance_loops.h"
+
+enum { BLOCK = SCREEN_BLOCK, ROWS = HALF_SQUARES_ROWS };
+
+/* Absolute rounding of values: products below the range of float; images are of length 1, about. */
+static const double TINY = 1e-36;
+
+/* The queries of a block: images, candidates with their values, and the nearest samples so far. */
+typedef struct {
+  const screened_search *s;
+  const float *image[BLOCK];
+  double norm[BLOCK];  /* |a| */
+  double bound[BLOCK]; /* value of the k-th nearest sample, at most */
+  float reach[BLOCK];  /* its distance */
+  ptrdiff_t first, size, room;
+  ptrdiff_t count[BLOCK], next[BLOCK]; /* candidates; as many of them are looked through */
+  double *value;                       /* of candidates, at most */
+  int64_t *place;                      /* in the order of the panels */
+  double *work;
+  int64_t *work_places;
+  ptrdiff_t compared;
+  nearest_lists lists;
+} block_search;
+
+INLINE double square(double x) { return x * x; }
+
+INLINE double error(const block_search *b, ptrdiff_t i, int64_t panel) {
+  return b->s->rounding * square(b->norm[i] + b->s->longest[panel]) + TINY;
+}
+
+/* Squared distances of x and four samples, feature by feature. */
+static void four_squares(ptrdiff_t d, const double *x, const double *const *y, double *squares) {
+  double a = 0, b = 0, c = 0, e = 0;
+  for (ptrdiff_t f = 0; f < d; f++) {
+    a += square(x[f] - y[0][f]);
+    b += square(x[f] - y[1][f]);
+    c += square(x[f] - y[2][f]);
+    e += square(x[f] - y[3][f]);
+  }
+  squares[0] = a, squares[1] = b, squares[2] = c, squares[3] = e;
+}
+
+/* The k-th least of m values. */
+static double kth_value(block_search *b, ptrdiff_t m, const double *value) {
+  const ptrdiff_t k = b->s->k;
+  memcpy(b->work, value, (size_t)m * sizeof(double));
+  memset(b->work_places, 0, (size_t)m * sizeof(int64_t));
+  heap_many(m, k, b->work, b->work_places);
+  return b->work[0];
+}
+
+INLINE void lower_bound(block_search *b, ptrdiff_t i, double bound) {
+  if (!(bound < b->bound[i])) return;
+  const double reach = 2 * bound + square(b->norm[i]);
+  b->bound[i] = bound;
+  b->reach[i] = (float)(sqrt(reach > 0 ? reach : 0) * (1 + 0x1p-22) + 1e-30);
+}
+
+/* Drop candidates whose values are above the k-th; of a computed value v this is that of v - error,
+   and v + error is stored. */
+static void drop_far(block_search *b, ptrdiff_t i) {
+  double *value = b->value + i * b->room;
+  int64_t *place = b->place + i * b->room;
+  ptrdiff_t kept = 0;
+  for (ptrdiff_t c = 0; c < b->count[i]; c++) {
+    const int near = value[c] - 2 * error(b, i, place[c] / BLOCK) <= b->bound[i];
+    value[kept] = value[c], place[kept] = place[c];
+    kept += near;
+  }
+  b->count[i] = kept;
+}
+
+/* Compare the candidates of a query in double precision. */
+static void compare(block_search *b, ptrdiff_t i) {
+  const screened_search *s = b->s;
+  const ptrdiff_t d = s->d, count = b->count[i], query = s->query_order[b->first + i];
+  const double *x = s->Q + query * d, wider = 1 + (double)(d + 16) * 0x1p-52;
+  double *value = b->value + i * b->room;
+  int64_t *place = b->place + i * b->room;
+  nearest_lists *lists = &b->lists;
+  if (count > 4 * s->k) { /* else all are summed in order */
+    for (ptrdiff_t c = 0; c < count; c++)
+      value[c] = squared_distance_d(d, x, s->X + s->order[place[c]] * d);
+    double far = kth_value(b, count, value);
+    far = (far < lists->bound[i] ? far : lists->bound[i]) * square(wider);
+    ptrdiff_t kept = 0;
+    for (ptrdiff_t c = 0; c < count; c++) {
+      place[kept] = place[c];
+      kept += value[c] <= far;
+    }
+    b->count[i] = kept;
+  }
+  for (ptrdiff_t c = 0; c < b->count[i]; c += 4) {
+    const ptrdiff_t have = b->count[i] - c < 4 ? b->count[i] - c : 4;
+    const double *y[4];
+    double squares[4];
+    for (ptrdiff_t r = 0; r < 4; r++)
+      y[r] = s->X + s->order[place[c + (r < have ? r : have - 1)]] * d;
+    four_squares(d, x, y, squares);
+    for (ptrdiff_t r = 0; r < have; r++) {
+      if (squares[r] > lists->bound[i]) continue;
+      const ptrdiff_t at = i * lists->room + lists->count[i]++;
+      lists->squares[at] = squares[r], lists->rows[at] = s->order[place[c + r]];
+      if (lists->count[i] >= lists->k + LIST_STEP) shorten(lists, i);
+    }
+  }
+  b->compared += count;
+  b->count[i] = 0;
+  shorten(lists, i);
+  if (lists->bound[i] < DBL_MAX)
+    lower_bound(b, i, 0.5 * (lists->bound[i] * s->unit * wider - square(b->norm[i])));
+}
+
+/* Lower the bound of a query, and compare its candidates if they are many. */
+static void settle(block_search *b, ptrdiff_t i, int last) {
+  if (!b->s->lower && b->count[i] >= b->s->k)
+    lower_bound(b, i, kth_value(b, b->count[i], b->value + i * b->room));
+  drop_far(b, i);
+  if (last || b->s->lower || b->count[i] > b->room - 2 * BLOCK) compare(b, i);
+  const ptrdiff_t next = b->count[i] + b->s->k / 2 + 16, most = b->room - BLOCK;
+  b->next[i] = next < most ? next : most;
+}
+
+/* Values of some queries, listed in `rows`, with one panel; those in reach become candidates. */
+static void visit(block_search *b, ptrdiff_t panel, ptrdiff_t count, const int *rows) {
+  const screened_search *s = b->s;
+  const int own = s->others && panel == b->first / BLOCK;
+  for (ptrdiff_t start = 0; start < count; start += ROWS) {
+    const int have = count - start < ROWS ? (int)(count - start) : ROWS;
+    const float *images[ROWS];
+    float limits[ROWS], values[ROWS * BLOCK];
+    uint64_t hits[ROWS];
+    for (int r = 0; r < have; r++) {
+      const ptrdiff_t i = rows[start + r];
+      const double limit = b->bound[i] + error(b, i, panel);
+      images[r] = b->image[i];
+      /* finite, so that padding is above it, and rounded up */
+      limits[r] = limit < FLT_MAX / 2 ? (float)(limit + fabs(limit) * 0x1p-22) : FLT_MAX;
+    }
+    half_squares_table->half_squares(s->m, have, images, s->screen + panel * s->m * BLOCK,
+                                     s->halves + panel * BLOCK, limits, values, hits);
+    for (int r = 0; r < have; r++) {
+      const ptrdiff_t i = rows[start + r];
+      if (own) hits[r] &= ~((uint64_t)1 << i);
+      if (hits[r] == 0) continue;
+      const double e = error(b, i, panel);
+      double *value = b->value + i * b->room;
+      int64_t *place = b->place + i * b->room;
+      ptrdiff_t c = b->count[i];
+      for (uint64_t left = hits[r]; left != 0; left &= left - 1, c++) {
+        const int j = __builtin_ctzll(left);
+        value[c] = (double)values[r * BLOCK + j] + e, place[c] = panel * BLOCK + j;
+      }
+      b->count[i] = c;
+      if (c >= b->next[i]) settle(b, i, 0);
+    }
+  }
+}
+
+/* Least distances from the images to those in each panel, (panels, BLOCK), from those to its centre;
+   and the least of each panel. */
+static void to_panels(const block_search *b, float *from, float *least) {
+  const screened_search *s = b->s;
+  const double rounding = s->rounding + 0x1p-22, share = sqrt(2 * s->rounding);
+  for (ptrdiff_t p = 0; p < s->panels; p++) least[p] = FLT_MAX;
+  for (ptrdiff_t first = 0; first < s->panels; first += BLOCK) {
+    const ptrdiff_t panels = s->panels - first < BLOCK ? s->panels - first : BLOCK;
+    const double *radius = s->radius + first, *longest = s->longest + first;
+    for (ptrdiff_t start = 0; start < b->size; start += ROWS) {
+      const int have = b->size - start < ROWS ? (int)(b->size - start) : ROWS;
+      float limits[ROWS], values[ROWS * BLOCK], distance[BLOCK];
+      uint64_t hits[ROWS];
+      for (int r = 0; r < have; r++) limits[r] = FLT_MAX;
+      half_squares_table->half_squares(s->m, have, b->image + start,
+                                       s->center_panels + first * s->m, s->center_halves + first,
+                                       limits, values, hits);
+      for (int r = 0; r < have; r++) {
+        const double norm = b->norm[start + r];
+        for (ptrdiff_t j = 0; j < panels; j++) {
+          const double lengths = norm + longest[j];
+          const double above = 2 * (double)values[r * BLOCK + j] + norm * norm -
+                               2 * (rounding * lengths * lengths + TINY);
+          const double away = sqrt(0.5 * (above + fabs(above))) - radius[j] - share * lengths;
+          distance[j] = (float)(away - 0x1p-22 * fabs(away) - 2e-18);
+          least[first + j] = distance[j] < least[first + j] ? distance[j] : least[first + j];
+        }
+        for (ptrdiff_t j = 0; j < panels; j++) from[(first + j) * BLOCK + start + r] = distance[j];
+      }
+    }
+  }
+}
+
+typedef struct {
+  float from; /* no query is nearer to a sample of the panel */
+  int32_t panel;
+} panel_turn;
+
+static int by_turn(const void *a, const void *b) {
+  const panel_turn *x = a, *y = b;
+  return x->from != y->from ? (x->from > y->from) - (x->from < y->from)
+                            : (x->panel > y->panel) - (x->panel < y->panel);
+}
+
+static ptrdiff_t scratch_size(ptrdiff_t panels, ptrdiff_t k) {
+  const ptrdiff_t room = 2 * k + 3 * BLOCK;
+  return BLOCK * (room_for(k) + 1) + (BLOCK + 1) * room + (panels + 1) * (BLOCK / 2 + 2);
+}
+
+static ptrdiff_t search_block(const screened_search *s, ptrdiff_t block, double *reals,
+                              int64_t *integers, int64_t *indices, double *distances) {
+  block_search b = {.s = s, .first = block * BLOCK, .room = 2 * s->k + 3 * BLOCK};
+  const ptrdiff_t k = s->k, left = s->n_queries - b.first;
+  b.size = left < BLOCK ? left : BLOCK;
+  b.lists = new_lists(k, BLOCK, reals, integers);
+  reals += BLOCK * (b.lists.room + 1), integers += BLOCK * (b.lists.room + 1);
+  b.value = reals, b.place = integers;
+  b.work = reals + BLOCK * b.room, b.work_places = integers + BLOCK * b.room;
+  panel_turn *turns = (panel_turn *)(b.work + b.room);
+  float *least = (float *)(turns + s->panels), *from = least + s->panels;
+  for (ptrdiff_t i = 0; i < b.size; i++) {
+    double sum = 0;
+    b.image[i] = s->rows + (b.first + i) * s->m;
+    for (ptrdiff_t f = 0; f < s->m; f++) sum += square((double)b.image[i][f]);
+    b.norm[i] = sqrt(sum);
+    b.bound[i] = DBL_MAX, b.reach[i] = FLT_MAX;
+    b.next[i] = k;
+  }
+  for (ptrdiff_t i = b.size; i < BLOCK; i++) b.reach[i] = -FLT_MAX;
+  to_panels(&b, from, least);
+  for (ptrdiff_t p = 0; p < s->panels; p++)
+    turns[p] = (panel_turn){.from = least[p], .panel = (int32_t)p};
+  qsort(turns, (size_t)s->panels, sizeof *turns, by_turn);
+  for (ptrdiff_t t = 0; t < s->panels; t++) {
+    const ptrdiff_t panel = turns[t].panel;
+    int rows[BLOCK];
+    ptrdiff_t count = 0;
+    vfloat farthest = load_f(b.reach);
+    uint64_t far = 0;
+    for (int i = 0; i < BLOCK; i += LANES_f) { /* `from` is not set beyond the last query */
+      const vfloat reach = load_f(b.reach + i);
+      farthest = max_f(farthest, reach);
+      far |= (uint64_t)lane_bits_f(greater_f(load_f(from + panel * BLOCK + i), reach)) << i;
+    }
+    if (turns[t].from > highest_f(farthest)) break;
+    for (uint64_t near = ~far & ~(uint64_t)0 >> (BLOCK - b.size); near != 0; near &= near - 1) rows[count++] = __builtin_ctzll(near);
+    visit(&b, panel, count, rows);
+  }
+  for (ptrdiff_t i = 0; i < b.size; i++) {
+    const int64_t row = s->query_order[b.first + i];
+    settle(&b, i, 1);
+    write_list(&b.lists, i, indices + row * k, distances + row * k);
+  }
+  return b.compared;
+}
+
+SIMD_TABLE(screened_neighbors, .scratch_size = scratch_size, .search_block = search_block)
