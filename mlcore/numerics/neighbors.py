@@ -6,12 +6,16 @@ import numpy as np
 
 from mlcore._ext.numerics import neighbors as _ext
 from mlcore.numerics.kd_tree import kd_tree
+from mlcore.numerics.leading_directions import leading_directions
 from mlcore.numerics.panels import as_panels
 from mlcore.numerics.powers_of_two import even_exponent
 from mlcore.runtime.scratch import scratch_array
-from mlcore.runtime.threads import effective_threads
+from mlcore.runtime.threads import effective_threads, pieces, single_threaded_blas
 
-_BLOCK = 1 << 16  # rows, a multiple of a panel's, whose differences are held at once
+_ROWS = 1 << 12  # a multiple of a panel's, whose differences are held at once
+_MANY, _FEWEST = 64, 4000  # features and samples from which on leading directions are looked at
+_DIRECTIONS, _PILOT = 127, 256  # at most, and a quarter of the features; rows that they are of
+_SHARE = 1 / 16  # of the pairs that may be left to compare: then directions pay
 _SAMPLE = 128  # rows by which a group is parted
 _ROUNDS = 3  # of 2-means
 
@@ -83,9 +87,9 @@ class _Screen(NamedTuple):
         counts = np.diff(np.append(starts, n))
         centers = np.add.reduceat(self.images, starts) / counts[:, None].astype(np.float32)
         squares, from_center = _squares(self.images), np.empty(n)
-        for first in range(0, n, _BLOCK):
-            part = slice(first, first + _BLOCK)
-            owner = np.arange(first, min(n, first + _BLOCK)) // _ext.PANEL
+        for first in range(0, n, _ROWS):
+            part = slice(first, first + _ROWS)
+            owner = np.arange(first, min(n, first + _ROWS)) // _ext.PANEL
             from_center[part] = _squares(self.images[part] - centers[owner])
         wider = 1 + (m + 8) * 2.0**-23
         radius = np.sqrt(np.maximum.reduceat(from_center, starts)) * wider
@@ -107,28 +111,72 @@ def _halves(squares):
 
 
 def _by_screen(X, queries, others, result):
-    n, d = X.shape
     origin = X.mean(axis=0)
-    length = max(np.sqrt(_squares(part - origin).max()) for part in {id(X): X, id(queries): queries}.values())
-    power = -even_exponent(length, 0)
-    screen = _screen(X, origin, power)
-    asked = screen if queries is X else _screen(queries, origin, power)
-    k, m = result.indices.shape[1], screen.images.shape[1]
-    panels = screen.panels()
-    n_threads = effective_threads(len(queries) * float(n) * m)
-    shape = n_threads, _ext.screen_scratch(len(panels[0]), k)
-    reals, integers = scratch_array(shape, np.float64), scratch_array(shape, np.int64)
-    rounding = (m + 10) * 2.0**-25 + 2.0**-24
-    compared = _ext.search_screen(
-        np.ascontiguousarray(X), screen.order, *panels, np.ascontiguousarray(queries), asked.order,
-        asked.images, 4.0**power, rounding, False, others, 0, -(-len(queries) // _ext.PANEL),
-        *result, reals, integers, n_threads,
-    )  # fmt: skip
-    return compared
+    if X.shape[1] > _MANY and len(X) >= _FEWEST:
+        basis = leading_directions(X[:: max(1, len(X) // _PILOT)][:_PILOT] - origin, _DIRECTIONS)
+        blocks = -(-len(queries) // _ext.PANEL)
+        search = _Search(X, queries, others, result, origin, basis)
+        pilot = range(0, blocks, max(1, blocks // 3))
+        compared = sum(search(block, block + 1) for block in pilot)
+        if compared <= _SHARE * len(pilot) * _ext.PANEL * len(X):
+            search.all_blocks()
+            return
+    _Search(X, queries, others, result, origin, None).all_blocks()
 
 
-def _screen(X, origin, power):
-    images = np.ldexp(X - origin, power).astype(np.float32)
+class _Search:
+    """A search by images of samples and queries on a screen.
+
+    These are all coordinates about `origin`, or those along a `basis` and the length of the rest.
+    """
+
+    def __init__(self, X, queries, others, result, origin, basis):
+        n, d = X.shape
+        self.result, self.blocks = result, -(-len(queries) // _ext.PANEL)
+        samples = _images(X, origin, basis)
+        asked = samples if queries is X else _images(queries, origin, basis)
+        length = np.sqrt(max(_squares(images).max() for images in (samples, asked)))
+        m, power = samples.shape[1], -even_exponent(float(length), 0)
+        screen = _on_screen(samples, power)
+        asked = screen if queries is X else _on_screen(asked, power)
+        panels = screen.panels()
+        # Of the sums of a product, of an image, and of the length of a rest, a root.
+        rounding = (m + 10) * 2.0**-25 + 2.0**-24
+        rounding += 0 if basis is None else np.sqrt(8 * d * 2.0**-53)
+        self.work = float(n) * m * _ext.PANEL
+        self.n_threads = effective_threads(self.work * self.blocks)
+        shape = self.n_threads, _ext.screen_scratch(len(panels[0]), result.indices.shape[1])
+        self.scratch = scratch_array(shape, np.float64), scratch_array(shape, np.int64)
+        self.arguments = (
+            np.ascontiguousarray(X), screen.order, *panels, np.ascontiguousarray(queries),
+            asked.order, asked.images, 4.0**power, rounding, basis is not None, others,
+        )  # fmt: skip
+
+    def __call__(self, first, last):
+        return _ext.search_screen(
+            *self.arguments, first, last, *self.result, *self.scratch, self.n_threads
+        )
+
+    def all_blocks(self):
+        for first, last in pieces(self.blocks, self.work / self.n_threads):
+            self(first, last)
+
+
+@single_threaded_blas()
+def _images(X, origin, basis):
+    if basis is None:
+        return X - origin
+    images = np.empty((len(X), basis.shape[1] + 1))
+    for first in range(0, len(X), _ROWS):
+        part = slice(first, first + _ROWS)
+        rows = X[part] - origin
+        images[part, :-1] = along = rows @ basis
+        images[part, -1] = np.sqrt(np.maximum(0, _squares(rows) - _squares(along)))
+    return images
+
+
+def _on_screen(images, power):
+    images = np.ldexp(images, power).astype(np.float32)
     order = neighborhoods(images)
     return _Screen(order, images[order])
 

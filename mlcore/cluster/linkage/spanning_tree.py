@@ -3,10 +3,10 @@
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigh, qr
 
 from mlcore._ext.cluster.linkage import spanning_tree as _ext
 from mlcore.numerics.kd_tree import LEAF_POINTS, kd_tree
+from mlcore.numerics.leading_directions import leading_directions
 from mlcore.numerics.panels import as_panels
 from mlcore.runtime.scratch import scratch_array
 from mlcore.runtime.threads import pieces, single_threaded_blas
@@ -86,11 +86,8 @@ def _screen(X):
     if X.shape[1] <= _MANY:
         return centred
     pilot = centred[:: max(1, len(X) // _PILOT)][:_PILOT]
+    basis = leading_directions(pilot, _DIRECTIONS)
     with single_threaded_blas():
-        rank = min(_DIRECTIONS, X.shape[1] // 4, len(pilot))
-        span = len(pilot) - rank, len(pilot) - 1
-        _, vectors = eigh(pilot @ pilot.T, subset_by_index=span)
-        basis, _ = qr(pilot.T @ vectors, mode="economic")
         projected = centred @ basis
     squares = np.einsum("ij,ij->i", centred, centred) - np.einsum("ij,ij->i", projected, projected)
     return np.c_[projected, np.sqrt(np.maximum(0, squares))]
