@@ -1,9 +1,8 @@
-"""Affinities: self-tuned ones against the plain kernel, neighbours against a search alone."""
+"""Affinities: self-tuned ones against the plain kernel, graphs of neighbours against the search alone."""
 
 import numpy as np
-from scipy.spatial import cKDTree
 
-from mlcore.cluster import affinity
+from mlcore.cluster import affinity, nearest_neighbors
 from mlcore.kernels import gram_matrix
 
 
@@ -25,8 +24,8 @@ class Neighbors:
     def setup(self):
         self.X = np.random.default_rng(0).normal(size=(20_000, 3))
 
-    def time_neighbors(self):
+    def time_graph(self):
         affinity(self.X, kind="nearest_neighbors", n_neighbors=10)
 
-    def time_floor_tree(self):
-        cKDTree(self.X).query(self.X, k=11)
+    def time_floor_neighbors(self):
+        nearest_neighbors(self.X, 10)

@@ -16,6 +16,7 @@ from mlcore.cluster.k_means.mini_batch_k_means import MiniBatchKMeans
 from mlcore.cluster.k_medoids.k_medoids import KMedoids
 from mlcore.cluster.kernel_k_means.kernel_k_means import KernelKMeans
 from mlcore.cluster.linkage.linkage import AgglomerativeClustering
+from mlcore.cluster.neighbors import nearest_neighbors
 from mlcore.cluster.scores.agreement import (
     adjusted_mutual_info_score,
     adjusted_mutual_information,
@@ -84,6 +85,7 @@ __all__ = [
     "min_cut",
     "mutual_info_score",
     "mutual_information",
+    "nearest_neighbors",
     "normalize_affinity",
     "normalized_association",
     "normalized_cut_value",

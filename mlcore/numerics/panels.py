@@ -2,13 +2,14 @@
 
 import numpy as np
 
-from mlcore._ext.numerics.kd_tree import PANEL_WIDTH
 from mlcore.runtime.scratch import scratch_array
+
+_BYTES = 256  # of a feature in a panel: PANEL_BYTES of _ext/shared/panel.h
 
 
 def as_panels(rows: np.ndarray) -> np.ndarray:
     """Return rows in panels, (n_panels, n_features, width), padded with zeros."""
-    width = PANEL_WIDTH[rows.dtype.itemsize]
+    width = _BYTES // rows.dtype.itemsize
     n, d = rows.shape
     panels = scratch_array((-(-n // width), d, width), rows.dtype)
     panels[-1:] = 0

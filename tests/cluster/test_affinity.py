@@ -18,7 +18,6 @@ from mlcore.cluster import (
     frobenius_projection,
     normalize_affinity,
 )
-from mlcore.cluster.spectral.neighbors import nearest_neighbors
 from mlcore.kernels import gram_matrix
 
 NEIGHBORS = ("nearest_neighbors", "mutual_nearest_neighbors")
@@ -36,16 +35,6 @@ def tuned(X, k):
 
 
 # ---- affinities
-
-
-def test_neighbors_are_found_some_samples_at_a_time(monkeypatch):
-    X = samples(50)
-    whole = nearest_neighbors(X, 4)
-    monkeypatch.setattr("mlcore.cluster.spectral.neighbors._QUERIES", 7)
-    parts = nearest_neighbors(X, 4)
-    assert_array_equal(parts.indices, whole.indices)
-    assert_array_equal(parts.indices, np.argsort(cdist(X, X), axis=1)[:, 1:5])
-    assert_array_equal(parts.distances, whole.distances)
 
 
 @pytest.mark.parametrize("kind", ["rbf", "laplacian", "cosine"])

@@ -146,6 +146,10 @@ CALLS = {
         {"K": K, "tol": 1e-6, "max_iter": 100},
     ),
     "cluster.min_cut": (cluster.min_cut, {"K": K, "source": 0, "sink": 3}),
+    "cluster.nearest_neighbors": (
+        cluster.nearest_neighbors,
+        {"X": X, "n_neighbors": 3, "queries": X[:4] + 1, "include_self": False},
+    ),
     "cluster.normalize_affinity": (
         cluster.normalize_affinity,
         {"K": K, "method": "normalized_cut"},

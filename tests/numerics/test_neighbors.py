@@ -3,10 +3,12 @@
 import numpy as np
 from each import each
 from numpy.testing import assert_array_equal
+from scipy import sparse as sp
 from threadpoolctl import threadpool_limits
 
-from mlcore.numerics.kd_tree import LEAF_POINTS, kd_tree
 from mlcore.numerics.neighbors import nearest_neighbors
+from mlcore.numerics.neighbors import screened_neighbors as module
+from mlcore.numerics.neighbors.kd_tree import LEAF_POINTS, kd_tree
 
 
 def by_definition(X, k, queries=None, include_self=False):
@@ -68,6 +70,31 @@ def test_neighbors_of_other_rows(kind, shape):
     for k in {1, len(X)}:
         assert_nearest(X, k, queries)
     assert nearest_neighbors(X, 1, X[:0]).indices.shape == (0, 1)
+
+
+@each("kind, shape", [(kind, (n, d)) for kind in KINDS[:4] for n, d in [(60, 5), (300, 90)]])
+def test_sparse_rows_have_the_same_neighbors(kind, shape):
+    X = np.asarray(shapes_of(kind, *shape), dtype=float)
+    X[np.random.default_rng(0).random(shape) < 0.7] = 0
+    queries = np.vstack([X[:20], X[:1] + 1])
+    for k in (1, 9, len(X) - 1):
+        for rows, include_self in ((None, False), (None, True), (queries, False)):
+            expected = nearest_neighbors(X, k, rows, include_self=include_self)
+            rows = None if rows is None else sp.csr_array(rows)
+            found = nearest_neighbors(sp.csr_array(X), k, rows, include_self=include_self)
+            assert_array_equal(found.indices, expected.indices)
+            assert_array_equal(found.distances, expected.distances)
+
+
+@each("kind", KINDS)
+def test_leading_directions_leave_out_no_neighbor(kind, monkeypatch):
+    monkeypatch.setattr(module, "_FEWEST", 1)
+    monkeypatch.setattr(module, "_SHARE", np.inf)
+    rng = np.random.default_rng(0)
+    X = shapes_of(kind, 500, 12)
+    X = (X @ rng.normal(size=(12, 80)) + 0.01 * shapes_of(kind, 500, 80)).astype(X.dtype)
+    assert_nearest(X, 9)
+    assert_nearest(X, 40, X[::3] + 1)
 
 
 @each("scale, d", [(s, d) for s in (1e-300, 1e-150, 1e150, 1e307) for d in (2, 30)])

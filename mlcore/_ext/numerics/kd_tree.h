@@ -1,4 +1,4 @@
-/* K-d trees of points (kd_tree.pyx). */
+/* K-d trees of points (kd_tree.pyx), and searches on them (kd_tree.c). */
 #ifndef MLCORE_KD_TREE_H
 #define MLCORE_KD_TREE_H
 
@@ -6,7 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { KD_LEAF = 32 }; /* points in a leaf */
+enum {
+  KD_LEAF = 32,    /* points in a leaf */
+  KD_FEATURES = 16 /* of a search, at most */
+};
 
 /* Points in the order of the leaves, one panel each, padded with infinity. Nodes are in preorder:
    the left child is the next; a box is its d least, then d largest values. */
@@ -28,5 +31,26 @@ static inline double box_square(ptrdiff_t d, const double *a, const double *b) {
   }
   return sum;
 }
+
+/* Queries in panels like those of a k-d tree of samples; `order` is that of the samples. */
+typedef struct {
+  kd_tree tree;
+  ptrdiff_t n, n_queries;
+  const int64_t *order;
+  const double *queries;
+  const int64_t *query_order;
+  int others; /* queries are the samples, each of which looks for other ones */
+} tree_search;
+
+/* `room`: places of a list for k. `search_leaf`: the k nearest samples of the queries of one panel,
+   in order of distance, then of row, as rows of `indices` and `distances` (n_queries, k); returns
+   the panels visited. Scratch: KD_LEAF times room(k) + 1 values of each type. */
+typedef struct {
+  ptrdiff_t (*room)(ptrdiff_t k);
+  ptrdiff_t (*search_leaf)(const tree_search *s, ptrdiff_t panel, ptrdiff_t k, double *squares,
+                           int64_t *rows, int64_t *indices, double *distances);
+} kd_tree_loops;
+
+extern const kd_tree_loops *kd_tree_table;
 
 #endif

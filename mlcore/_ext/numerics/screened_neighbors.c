@@ -1,9 +1,9 @@
-/* Nearest neighbours of points with many features (neighbors.pyx).
+/* Nearest neighbours of points with many features (screened_neighbors.pyx).
 
    Points have images on a screen, in single precision: coordinates about a near origin, or some of
    them along leading directions and the length of the rest, so that distances between images are
    never longer. Half squared distances between the images of a block of queries and of a panel of
-   samples are one product in cache (half_squares.c), and what they do not exclude, with all their
+   samples are one product in cache, and what they do not exclude, with all their
    rounding, is compared in double precision. Panels are visited from the nearest on, and left out
    for queries that are too far from the ball around their images.
 
@@ -11,22 +11,59 @@
    here. A computed value is off by at most `rounding` (|a| + |b|)² from that of the distance
    |x - y| itself or, on a screen of lower bounds, above it by no more.
 
-   As in neighbors.c, a squared distance is rounded to double precision feature by feature. */
+   As in kd_tree.c, a squared distance is rounded to double precision feature by feature. */
 #include "numerics/screened_neighbors.h"
 
-#include "numerics/half_squares.h"
 #include "numerics/neighbor_lists.h"
 #include "shared/table.h"
 
 #include <stdlib.h>
 
-#define PRECISION d
-#include "cluster/squared_distance_loops.h"
+#define LOOPS "numerics/near_squares_loops.h"
+#include "shared/both_precisions.h"
 
-enum { BLOCK = SCREEN_BLOCK, ROWS = HALF_SQUARES_ROWS };
+enum {
+  BLOCK = SCREEN_BLOCK,
+  ROWS = 6,                            /* queries that are multiplied together */
+  BESIDE = VECTOR_BYTES == 64 ? 4 : 2, /* vectors of the panel whose sums fit the registers */
+  WIDTH = BESIDE * LANES_f
+};
 
 /* Absolute rounding of values: products below the range of float; images are of length 1, about. */
 static const double TINY = 1e-36;
+
+/* values[r, j] = |b_j|²/2 - a_r.b_j for the 64 samples of a panel, and a bit in hits[r] for those
+   that are at most limits[r]; values of rows without a bit are not set. */
+static void half_squares(ptrdiff_t m, int count, const float *const *rows, const float *panel,
+                         const float *halves, const float *limits, float *values, uint64_t *hits) {
+  const float *x[ROWS];
+  for (int r = 0; r < ROWS; r++) x[r] = rows[r < count ? r : count - 1];
+  for (int r = 0; r < count; r++) hits[r] = 0;
+  for (int part = 0; part < PANEL_FLOAT; part += WIDTH) {
+    vfloat sum[ROWS][BESIDE];
+    for (int b = 0; b < BESIDE; b++) {
+      const vfloat half = load_f(halves + part + b * LANES_f);
+      for (int r = 0; r < ROWS; r++) sum[r][b] = half;
+    }
+    for (ptrdiff_t f = 0; f < m; f++) {
+      vfloat y[BESIDE];
+      for (int b = 0; b < BESIDE; b++) y[b] = load_f(panel + f * PANEL_FLOAT + part + b * LANES_f);
+      for (int r = 0; r < ROWS; r++)
+        for (int b = 0; b < BESIDE; b++) sum[r][b] = less_product_f(sum[r][b], x[r][f], y[b]);
+    }
+    for (int r = 0; r < ROWS && r < count; r++) {
+      const vfloat limit = (vfloat){0} + limits[r];
+      uint64_t far = 0;
+      for (int b = 0; b < BESIDE; b++)
+        far |= (uint64_t)lane_bits_f(greater_f(sum[r][b], limit)) << (b * LANES_f);
+      const uint64_t near = (far ^ (~(uint64_t)0 >> (64 - WIDTH)));
+      if (near == 0) continue;
+      hits[r] |= near << part;
+      for (int b = 0; b < BESIDE; b++)
+        store_f(values + r * PANEL_FLOAT + part + b * LANES_f, sum[r][b]);
+    }
+  }
+}
 
 /* The queries of a block: images, candidates with their values, and the nearest samples so far. */
 typedef struct {
@@ -51,16 +88,27 @@ INLINE double error(const block_search *b, ptrdiff_t i, int64_t panel) {
   return b->s->rounding * square(b->norm[i] + b->s->longest[panel]) + TINY;
 }
 
-/* Squared distances of x and four samples, feature by feature. */
-static void four_squares(ptrdiff_t d, const double *x, const double *const *y, double *squares) {
-  double a = 0, b = 0, c = 0, e = 0;
-  for (ptrdiff_t f = 0; f < d; f++) {
-    a += square(x[f] - y[0][f]);
-    b += square(x[f] - y[1][f]);
-    c += square(x[f] - y[2][f]);
-    e += square(x[f] - y[3][f]);
+/* Squared distances of a query and samples in `rows`: one in any order of the features, or four,
+   feature by feature. */
+INLINE double quick_square(const screened_search *s, int64_t query, int64_t row) {
+  const ptrdiff_t d = s->d;
+  if (s->single)
+    return quick_square_f(d, (const float *)s->Q + query * d, (const float *)s->X + row * d);
+  return quick_square_d(d, (const double *)s->Q + query * d, (const double *)s->X + row * d);
+}
+
+INLINE void four_squares(const screened_search *s, int64_t query, const int64_t *rows,
+                         double *squares) {
+  const ptrdiff_t d = s->d;
+  if (s->single) {
+    const float *y[4];
+    for (int r = 0; r < 4; r++) y[r] = (const float *)s->X + rows[r] * d;
+    four_squares_f(d, (const float *)s->Q + query * d, y, squares);
+  } else {
+    const double *y[4];
+    for (int r = 0; r < 4; r++) y[r] = (const double *)s->X + rows[r] * d;
+    four_squares_d(d, (const double *)s->Q + query * d, y, squares);
   }
-  squares[0] = a, squares[1] = b, squares[2] = c, squares[3] = e;
 }
 
 /* The k-th least of m values. */
@@ -96,14 +144,14 @@ static void drop_far(block_search *b, ptrdiff_t i) {
 /* Compare the candidates of a query in double precision. */
 static void compare(block_search *b, ptrdiff_t i) {
   const screened_search *s = b->s;
-  const ptrdiff_t d = s->d, count = b->count[i], query = s->query_order[b->first + i];
-  const double *x = s->Q + query * d, wider = 1 + (double)(d + 16) * 0x1p-52;
+  const ptrdiff_t count = b->count[i];
+  const int64_t query = s->query_order[b->first + i];
+  const double wider = 1 + (double)(s->d + 16) * 0x1p-52;
   double *value = b->value + i * b->room;
   int64_t *place = b->place + i * b->room;
   nearest_lists *lists = &b->lists;
   if (count > 4 * s->k) { /* else all are summed in order */
-    for (ptrdiff_t c = 0; c < count; c++)
-      value[c] = squared_distance_d(d, x, s->X + s->order[place[c]] * d);
+    for (ptrdiff_t c = 0; c < count; c++) value[c] = quick_square(s, query, s->order[place[c]]);
     double far = kth_value(b, count, value);
     far = (far < lists->bound[i] ? far : lists->bound[i]) * square(wider);
     ptrdiff_t kept = 0;
@@ -115,15 +163,14 @@ static void compare(block_search *b, ptrdiff_t i) {
   }
   for (ptrdiff_t c = 0; c < b->count[i]; c += 4) {
     const ptrdiff_t have = b->count[i] - c < 4 ? b->count[i] - c : 4;
-    const double *y[4];
+    int64_t near[4];
     double squares[4];
-    for (ptrdiff_t r = 0; r < 4; r++)
-      y[r] = s->X + s->order[place[c + (r < have ? r : have - 1)]] * d;
-    four_squares(d, x, y, squares);
+    for (ptrdiff_t r = 0; r < 4; r++) near[r] = s->order[place[c + (r < have ? r : have - 1)]];
+    four_squares(s, query, near, squares);
     for (ptrdiff_t r = 0; r < have; r++) {
       if (squares[r] > lists->bound[i]) continue;
       const ptrdiff_t at = i * lists->room + lists->count[i]++;
-      lists->squares[at] = squares[r], lists->rows[at] = s->order[place[c + r]];
+      lists->squares[at] = squares[r], lists->rows[at] = near[r];
       if (lists->count[i] >= lists->k + LIST_STEP) shorten(lists, i);
     }
   }
@@ -160,8 +207,8 @@ static void visit(block_search *b, ptrdiff_t panel, ptrdiff_t count, const int *
       /* finite, so that padding is above it, and rounded up */
       limits[r] = limit < FLT_MAX / 2 ? (float)(limit + fabs(limit) * 0x1p-22) : FLT_MAX;
     }
-    half_squares_table->half_squares(s->m, have, images, s->screen + panel * s->m * BLOCK,
-                                     s->halves + panel * BLOCK, limits, values, hits);
+    half_squares(s->m, have, images, s->screen + panel * s->m * BLOCK, s->halves + panel * BLOCK,
+                 limits, values, hits);
     for (int r = 0; r < have; r++) {
       const ptrdiff_t i = rows[start + r];
       if (own) hits[r] &= ~((uint64_t)1 << i);
@@ -194,9 +241,8 @@ static void to_panels(const block_search *b, float *from, float *least) {
       float limits[ROWS], values[ROWS * BLOCK], distance[BLOCK];
       uint64_t hits[ROWS];
       for (int r = 0; r < have; r++) limits[r] = FLT_MAX;
-      half_squares_table->half_squares(s->m, have, b->image + start,
-                                       s->center_panels + first * s->m, s->center_halves + first,
-                                       limits, values, hits);
+      half_squares(s->m, have, b->image + start, s->center_panels + first * s->m,
+                   s->center_halves + first, limits, values, hits);
       for (int r = 0; r < have; r++) {
         const double norm = b->norm[start + r];
         for (ptrdiff_t j = 0; j < panels; j++) {
@@ -265,7 +311,8 @@ static ptrdiff_t search_block(const screened_search *s, ptrdiff_t block, double 
       far |= (uint64_t)lane_bits_f(greater_f(load_f(from + panel * BLOCK + i), reach)) << i;
     }
     if (turns[t].from > highest_f(farthest)) break;
-    for (uint64_t near = ~far & ~(uint64_t)0 >> (BLOCK - b.size); near != 0; near &= near - 1) rows[count++] = __builtin_ctzll(near);
+    for (uint64_t near = ~far & ~(uint64_t)0 >> (BLOCK - b.size); near != 0; near &= near - 1)
+      rows[count++] = __builtin_ctzll(near);
     visit(&b, panel, count, rows);
   }
   for (ptrdiff_t i = 0; i < b.size; i++) {

@@ -11,16 +11,17 @@ enum { SCREEN_BLOCK = 64 }; /* queries searched together, and samples of a panel
    `order` and `query_order` are the rows of X and Q that they are of. */
 typedef struct {
   ptrdiff_t n, d, m, panels, n_queries, k; /* m: coordinates on the screen */
-  const double *X, *Q;
+  const void *X, *Q;                       /* double, or float if `single` */
   const int64_t *order, *query_order;
-  const float *screen, *halves;                /* panels, and half squared norms; inf: padding */
-  const float *center_panels, *center_halves;  /* the same of the centres of the panels */
-  const double *radius, *longest;              /* of each panel: about its centre; largest norm */
-  const float *rows;                           /* the queries on the screen */
-  double unit;     /* of squared distances on the screen */
+  const float *screen, *halves;               /* panels, and half squared norms; inf: padding */
+  const float *center_panels, *center_halves; /* the same of the centres of the panels */
+  const double *radius, *longest;             /* of each panel: about its centre; largest norm */
+  const float *rows;                          /* the queries on the screen */
+  double unit;                                /* of squared distances on the screen */
   double rounding; /* of half a squared distance there, in units of (|x| + |y|)² */
-  int lower;       /* distances on the screen are only lower bounds */
-  int others;      /* queries are the samples, each of which looks for other ones */
+  int single;
+  int lower;  /* distances on the screen are only lower bounds */
+  int others; /* queries are the samples, each of which looks for other ones */
 } screened_search;
 
 /* `scratch_size`: values of each type that a search takes. `search_block`: the k nearest samples of

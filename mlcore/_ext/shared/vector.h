@@ -149,6 +149,10 @@ static inline int compress_rest_d(vdouble x, vdouble c, int32_t first, int32_t *
                                          m, _mm256_add_epi32(lane, _mm256_set1_epi32(first))));
   return __builtin_popcount(m);
 }
+/* c - x y, rounded once where the processor can, also in files without fused multiply-adds. */
+static inline vfloat less_product_f(vfloat c, float x, vfloat y) {
+  return _mm512_fnmadd_ps(_mm512_set1_ps(x), y, c);
+}
 static inline vfloat sqrt_f(vfloat x) { return _mm512_sqrt_ps(x); }
 static inline vdouble sqrt_d(vdouble x) { return _mm512_sqrt_pd(x); }
 static inline vfloat ldexp_f(vfloat y, vfloat n) { return _mm512_scalef_ps(y, n); }
@@ -217,6 +221,9 @@ static inline int compress_rest_d(vdouble x, vdouble c, int32_t first, int32_t *
 }
 #if defined(MLCORE_TARGET_AVX2)
 #include <immintrin.h>
+static inline vfloat less_product_f(vfloat c, float x, vfloat y) {
+  return _mm256_fnmadd_ps(_mm256_set1_ps(x), y, c);
+}
 static inline unsigned lane_bits_f(mask_f m) { return (unsigned)_mm256_movemask_ps((__m256)m); }
 static inline unsigned lane_bits_d(mask_d m) { return (unsigned)_mm256_movemask_pd((__m256d)m); }
 static inline int any_f(mask_f m) { return lane_bits_f(m) != 0; }
@@ -228,6 +235,7 @@ static inline vdouble min_d(vdouble c, vdouble x) { return _mm256_min_pd(c, x); 
 static inline vfloat sqrt_f(vfloat x) { return _mm256_sqrt_ps(x); }
 static inline vdouble sqrt_d(vdouble x) { return _mm256_sqrt_pd(x); }
 #else
+static inline vfloat less_product_f(vfloat c, float x, vfloat y) { return c - x * y; }
 static inline int any_d(mask_d m) { return (m[0] | m[1]) != 0; }
 static inline int any_f(mask_f m) { return any_d((vint64)m); }
 static inline unsigned lane_bits_f(mask_f m) {

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from mlcore._ext.cluster.linkage import spanning_tree as _ext
-from mlcore.numerics.kd_tree import LEAF_POINTS, kd_tree
 from mlcore.numerics.leading_directions import leading_directions
+from mlcore.numerics.neighbors.kd_tree import LEAF_POINTS, kd_tree
 from mlcore.numerics.panels import as_panels
 from mlcore.runtime.scratch import scratch_array
 from mlcore.runtime.threads import pieces, single_threaded_blas

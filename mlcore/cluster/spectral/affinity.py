@@ -13,10 +13,11 @@ from mlcore.cluster.doubly_stochastic.frobenius import projected
 from mlcore.cluster.doubly_stochastic.symmetric_matrix import as_symmetric
 from mlcore.cluster.doubly_stochastic.total_support import require_rows
 from mlcore.cluster.k_medoids.dissimilarities import given_distances
-from mlcore.cluster.spectral.neighbors import nearest_neighbors
+from mlcore.cluster.spectral.neighbor_graph import neighbor_graph
 from mlcore.estimator.progress import Progress
 from mlcore.kernels.gram import gram_matrix
 from mlcore.kernels.vector_kernels import KERNELS, GammaRule, VectorKernelName, resolve_gamma
+from mlcore.numerics.neighbors import nearest_neighbors
 from mlcore.runtime.memory import require_memory
 from mlcore.runtime.scratch import scratch_array
 from mlcore.runtime.threads import single_threaded_blas
@@ -210,17 +211,19 @@ def _of_neighbors(X, kind, gamma, n_neighbors, self_tuning):
     if n == 1:
         return sp.csr_array(np.ones((1, 1), dtype=X.dtype))
     indices, distances = nearest_neighbors(X, min(n_neighbors, n - 1))
-    rows, columns = np.repeat(np.arange(n), indices.shape[1]), indices.ravel()
     squares = np.square(distances).ravel()
     if self_tuning:
-        values = _tuned(squares, distances[rows, -1] * distances[columns, -1])
+        scale = distances[:, -1]
+        values = _tuned(squares, (scale[:, None] * scale[indices]).ravel())
     elif gamma is None:
         values = np.ones(len(squares))
     else:
         values = np.exp(-gamma * squares)
-    graph = sp.csr_array((values.astype(X.dtype), (rows, columns)), shape=(n, n))
-    both = graph.maximum(graph.T) if kind == "nearest_neighbors" else graph.minimum(graph.T)
-    return (both + sp.eye_array(n, dtype=X.dtype, format="csr")).tocsr()
+    mutual = kind == "mutual_nearest_neighbors"
+    graph = neighbor_graph(indices, values.astype(X.dtype), mutual)
+    if not graph.data.all():  # the rbf is 0 far away
+        graph.eliminate_zeros()
+    return graph
 
 
 def shared_neighbors(X: Any, n_neighbors: Any) -> Any:

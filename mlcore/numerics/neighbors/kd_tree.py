@@ -1,14 +1,15 @@
 """K-d trees of samples with few features."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mlcore._ext.numerics import kd_tree as _ext
 from mlcore.numerics.radix_sort import stable_order
 from mlcore.runtime.scratch import scratch_array
+from mlcore.runtime.threads import effective_threads
 
-LEAF_POINTS = _ext.LEAF_POINTS
+LEAF_POINTS, MOST_FEATURES = _ext.LEAF_POINTS, _ext.MOST_FEATURES
 
 
 class KDTree(NamedTuple):
@@ -42,3 +43,16 @@ def kd_tree(X: np.ndarray) -> KDTree:
             columns, done, orders, spare, side, span, right, node, boxes, panels
         )  # fmt: skip
     return KDTree(panels, boxes, right, node[:leaves], orders[0].copy())
+
+
+def search_tree(X: np.ndarray, queries: np.ndarray, others: bool, result: Any) -> None:
+    """Set indices and distances of the rows of `queries` that are nearest."""
+    tree = kd_tree(X)
+    asked = tree if queries is X else kd_tree(queries)
+    k = result.indices.shape[1]
+    n_threads = effective_threads(len(queries) * 100.0 * k)
+    shape = n_threads, LEAF_POINTS, _ext.places(k) + 1
+    squares, rows = scratch_array(shape, np.float64), scratch_array(shape, np.int64)
+    _ext.search(
+        *tree, asked.panels, asked.order, others, *result, squares, rows, n_threads,
+    )  # fmt: skip

@@ -1,4 +1,4 @@
-/* Nearest neighbours on a k-d tree (neighbors.pyx).
+/* Nearest neighbours on a k-d tree (kd_tree.pyx).
 
    The queries of a panel walk down the tree together, with their box; only in a leaf is each
    compared with the box of its points, and with these if it is near enough.
@@ -6,7 +6,7 @@
    A squared distance is the sum of squared differences from the first feature to the last, each
    rounded to double precision: this file is compiled without fused multiply-adds, so that every
    processor, and a loop in any language, finds the same neighbours. */
-#include "numerics/neighbors.h"
+#include "numerics/kd_tree.h"
 
 #include "numerics/neighbor_lists.h"
 #include "shared/table.h"
@@ -18,7 +18,7 @@ typedef struct {
   const double *panel;
   ptrdiff_t count, home; /* queries; the leaf that they are, or -1 */
   double farthest;       /* of their bounds */
-  double box[2 * NEIGHBOR_FEATURES];
+  double box[2 * KD_FEATURES];
 } panel_query;
 
 static void begin_query(ptrdiff_t d, panel_query *q) {
@@ -141,4 +141,4 @@ static ptrdiff_t search_leaf(const tree_search *s, ptrdiff_t panel, ptrdiff_t k,
 
 static ptrdiff_t room(ptrdiff_t k) { return room_for(k); }
 
-SIMD_TABLE(neighbors, .room = room, .search_leaf = search_leaf)
+SIMD_TABLE(kd_tree, .room = room, .search_leaf = search_leaf)
