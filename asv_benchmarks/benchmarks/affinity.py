@@ -1,4 +1,4 @@
-"""Affinities: self-tuned ones against the plain kernel, graphs of neighbours against the search alone."""
+"""Affinities: self-tuned ones against the plain kernel, graphs against the search alone."""
 
 import numpy as np
 

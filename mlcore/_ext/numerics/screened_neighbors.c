@@ -79,6 +79,7 @@ typedef struct {
   double *work;
   int64_t *work_places;
   ptrdiff_t compared;
+  double wider; /* a squared distance, in units of one rounded otherwise, at most */
   nearest_lists lists;
 } block_search;
 
@@ -141,44 +142,47 @@ static void drop_far(block_search *b, ptrdiff_t i) {
   b->count[i] = kept;
 }
 
-/* Compare the candidates of a query in double precision. */
+/* Add squared distances of a query and four samples to its list, if they are short enough. */
+static void add_four(block_search *b, ptrdiff_t i, int64_t query, ptrdiff_t have,
+                     const int64_t *rows) {
+  const screened_search *s = b->s;
+  nearest_lists *lists = &b->lists;
+  int64_t near[4];
+  double squares[4];
+  for (ptrdiff_t r = 0; r < 4; r++) near[r] = rows[r < have ? r : have - 1];
+  four_squares(s, query, near, squares);
+  for (ptrdiff_t r = 0; r < have; r++)
+    if (squares[r] <= lists->bound[i]) {
+      const ptrdiff_t at = i * lists->room + lists->count[i]++;
+      lists->squares[at] = squares[r], lists->rows[at] = near[r];
+    }
+  shorten(lists, i);
+  if (lists->bound[i] < DBL_MAX)
+    lower_bound(b, i, 0.5 * (lists->bound[i] * s->unit * b->wider - square(b->norm[i])));
+}
+
+/* Compare the candidates of a query in double precision, from the least value on, so that most of
+   those on a screen of lower bounds are dropped for the first ones. */
 static void compare(block_search *b, ptrdiff_t i) {
   const screened_search *s = b->s;
   const ptrdiff_t count = b->count[i];
   const int64_t query = s->query_order[b->first + i];
-  const double wider = 1 + (double)(s->d + 16) * 0x1p-52;
   double *value = b->value + i * b->room;
-  int64_t *place = b->place + i * b->room;
-  nearest_lists *lists = &b->lists;
-  if (count > 4 * s->k) { /* else all are summed in order */
-    for (ptrdiff_t c = 0; c < count; c++) value[c] = quick_square(s, query, s->order[place[c]]);
-    double far = kth_value(b, count, value);
-    far = (far < lists->bound[i] ? far : lists->bound[i]) * square(wider);
-    ptrdiff_t kept = 0;
-    for (ptrdiff_t c = 0; c < count; c++) {
-      place[kept] = place[c];
-      kept += value[c] <= far;
-    }
-    b->count[i] = kept;
+  int64_t *place = b->place + i * b->room, near[4];
+  ptrdiff_t have = 0;
+  sort_heap(count, value, place);
+  for (ptrdiff_t c = 0; c < count; c++) {
+    const int64_t row = s->order[place[c]];
+    if (value[c] - 2 * error(b, i, place[c] / BLOCK) > b->bound[i]) continue;
+    b->compared++;
+    if (b->lists.bound[i] < DBL_MAX &&
+        quick_square(s, query, row) > b->lists.bound[i] * square(b->wider))
+      continue;
+    near[have++] = row;
+    if (have == 4) add_four(b, i, query, 4, near), have = 0;
   }
-  for (ptrdiff_t c = 0; c < b->count[i]; c += 4) {
-    const ptrdiff_t have = b->count[i] - c < 4 ? b->count[i] - c : 4;
-    int64_t near[4];
-    double squares[4];
-    for (ptrdiff_t r = 0; r < 4; r++) near[r] = s->order[place[c + (r < have ? r : have - 1)]];
-    four_squares(s, query, near, squares);
-    for (ptrdiff_t r = 0; r < have; r++) {
-      if (squares[r] > lists->bound[i]) continue;
-      const ptrdiff_t at = i * lists->room + lists->count[i]++;
-      lists->squares[at] = squares[r], lists->rows[at] = near[r];
-      if (lists->count[i] >= lists->k + LIST_STEP) shorten(lists, i);
-    }
-  }
-  b->compared += count;
+  if (have > 0) add_four(b, i, query, have, near);
   b->count[i] = 0;
-  shorten(lists, i);
-  if (lists->bound[i] < DBL_MAX)
-    lower_bound(b, i, 0.5 * (lists->bound[i] * s->unit * wider - square(b->norm[i])));
 }
 
 /* Lower the bound of a query, and compare its candidates if they are many. */
@@ -277,7 +281,10 @@ static ptrdiff_t scratch_size(ptrdiff_t panels, ptrdiff_t k) {
 
 static ptrdiff_t search_block(const screened_search *s, ptrdiff_t block, double *reals,
                               int64_t *integers, int64_t *indices, double *distances) {
-  block_search b = {.s = s, .first = block * BLOCK, .room = 2 * s->k + 3 * BLOCK};
+  block_search b = {.s = s,
+                    .first = block * BLOCK,
+                    .room = 2 * s->k + 3 * BLOCK,
+                    .wider = 1 + (double)(s->d + 16) * 0x1p-52};
   const ptrdiff_t k = s->k, left = s->n_queries - b.first;
   b.size = left < BLOCK ? left : BLOCK;
   b.lists = new_lists(k, BLOCK, reals, integers);
