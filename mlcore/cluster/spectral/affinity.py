@@ -211,19 +211,13 @@ def _of_neighbors(X, kind, gamma, n_neighbors, self_tuning):
     if n == 1:
         return sp.csr_array(np.ones((1, 1), dtype=X.dtype))
     indices, distances = nearest_neighbors(X, min(n_neighbors, n - 1))
-    squares = np.square(distances).ravel()
+    values = None
     if self_tuning:
         scale = distances[:, -1]
-        values = _tuned(squares, (scale[:, None] * scale[indices]).ravel())
-    elif gamma is None:
-        values = np.ones(len(squares))
-    else:
-        values = np.exp(-gamma * squares)
-    mutual = kind == "mutual_nearest_neighbors"
-    graph = neighbor_graph(indices, values.astype(X.dtype), mutual)
-    if not graph.data.all():  # the rbf is 0 far away
-        graph.eliminate_zeros()
-    return graph
+        values = _tuned(np.square(distances), scale[:, None] * scale[indices]).ravel()
+    elif gamma is not None:
+        values = np.exp(-gamma * np.square(distances)).ravel()
+    return neighbor_graph(indices, values, X.dtype, kind == "mutual_nearest_neighbors")
 
 
 def shared_neighbors(X: Any, n_neighbors: Any) -> Any:
