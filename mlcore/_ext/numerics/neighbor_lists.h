@@ -26,24 +26,23 @@ INLINE int is_before(double a, int64_t i, double b, int64_t j) {
 }
 
 /* Sort m <= RANKED values by counting for each those before it, and keep the first k. No jump
-   depends on the values, unless some are equal. */
+   depends on the values, unless some are equal: then the counts have a lower sum. */
 NOINLINE void rank_few(ptrdiff_t m, ptrdiff_t k, double *squares, int64_t *rows) {
   double value[RANKED + LANES_d], sorted[RANKED];
-  int64_t place[RANKED];
+  int64_t place[RANKED], rank[RANKED + LANES_d], sum = 0;
   memcpy(value, squares, (size_t)m * sizeof(double));
-  for (int lane = 0; lane < LANES_d; lane++) value[m + lane] = INFINITY;
+  for (ptrdiff_t i = 0; i < m; i += LANES_d) {
+    const vdouble x = load_d(value + i); /* what follows the last value is not used */
+    vint64 before = {0};
+    for (ptrdiff_t j = 0; j < m; j++)
+      before += choose_d(greater_d(x, (vdouble){0} + value[j]), (vint64){0} + 1, (vint64){0});
+    memcpy(rank + i, &before, sizeof before);
+  }
+  for (ptrdiff_t i = 0; i < m; i++) sum += rank[i];
   for (ptrdiff_t i = 0; i < m; i++) {
-    const vdouble x = (vdouble){0} + value[i];
-    int before = 0, after = 0;
-    for (ptrdiff_t j = 0; j < m; j += LANES_d) {
-      const vdouble y = load_d(value + j);
-      before += __builtin_popcount(lane_bits_d(greater_d(x, y)));
-      after += __builtin_popcount(lane_bits_d(greater_d(y, x)));
-    }
-    const ptrdiff_t padding = (m + LANES_d - 1) / LANES_d * LANES_d;
-    if (before + after + 1 < padding)
-      for (ptrdiff_t j = 0; j < m; j++) before += value[j] == value[i] && rows[j] < rows[i];
-    sorted[before] = value[i], place[before] = rows[i];
+    if (sum < m * (m - 1) / 2)
+      for (ptrdiff_t j = 0; j < m; j++) rank[i] += value[j] == value[i] && rows[j] < rows[i];
+    sorted[rank[i]] = value[i], place[rank[i]] = rows[i];
   }
   const size_t kept = (size_t)(m < k ? m : k);
   memcpy(squares, sorted, kept * sizeof(double));
