@@ -43,7 +43,7 @@ def nearest_neighbors(
     A distance is the root of the sum of squared differences in float64, from the first feature to
     the last: the result is that of a loop over all pairs, to the bit, on any number of threads.
 
-    Up to 16 features are searched on a k-d tree [1]_, in about O(n log n) time where neighbours are
+    Up to 14 features are searched on a k-d tree [1]_, in about O(n log n) time where neighbours are
     few. Rows with more are compared in single precision, by products of blocks or along leading
     directions, groups of rows being left out by balls around them [2]_; pairs that rounding leaves
     open are compared in float64. That takes O(n² d) time at most. Sparse rows are multiplied in

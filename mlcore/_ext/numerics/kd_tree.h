@@ -8,7 +8,7 @@
 
 enum {
   KD_LEAF = 32,    /* points in a leaf */
-  KD_FEATURES = 16 /* of a search, at most */
+  KD_FEATURES = 14 /* of a search, at most */
 };
 
 /* Points in the order of the leaves, one panel each, padded with infinity. Nodes are in preorder:
