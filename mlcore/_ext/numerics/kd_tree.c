@@ -78,10 +78,13 @@ INLINE void visit_leaf(const tree_search *s, ptrdiff_t d, panel_query *q, ptrdif
     double *squares = lists->squares + i * lists->room;
     int64_t *rows = lists->rows + i * lists->room;
     int64_t count = lists->count[i];
-    for (; here != 0; here &= here - 1, count++) {
+    const int64_t last = last_row(lists, i);
+    for (; here != 0; here &= here - 1) {
       const int j = __builtin_ctz(here);
       squares[count] = value[j], rows[count] = order[j];
+      count += value[j] < lists->bound[i] || order[j] < last;
     }
+    if (count == lists->count[i]) continue;
     lists->count[i] = count;
     shorten(lists, i);
     lowered = 1;

@@ -108,6 +108,12 @@ INLINE void shorten(nearest_lists *s, ptrdiff_t q) {
   s->bound[q] = squares[k <= FEW ? k - 1 : 0];
 }
 
+/* The row of the k-th of a list that has a bound: of samples at the bound, later ones come too late.
+ */
+INLINE int64_t last_row(const nearest_lists *s, ptrdiff_t q) {
+  return s->bound[q] < DBL_MAX ? s->rows[q * s->room + (s->k <= FEW ? s->k - 1 : 0)] : INT64_MAX;
+}
+
 /* Set a row of the results from a list. */
 NOINLINE void write_list(nearest_lists *s, ptrdiff_t q, int64_t *indices, double *distances) {
   double *squares = s->squares + q * s->room;

@@ -152,7 +152,8 @@ static void add_four(block_search *b, ptrdiff_t i, int64_t query, ptrdiff_t have
   for (ptrdiff_t r = 0; r < 4; r++) near[r] = rows[r < have ? r : have - 1];
   four_squares(s, query, near, squares);
   for (ptrdiff_t r = 0; r < have; r++)
-    if (squares[r] <= lists->bound[i]) {
+    if (squares[r] < lists->bound[i] ||
+        (squares[r] == lists->bound[i] && near[r] < last_row(lists, i))) {
       const ptrdiff_t at = i * lists->room + lists->count[i]++;
       lists->squares[at] = squares[r], lists->rows[at] = near[r];
     }
@@ -174,6 +175,7 @@ static void compare(block_search *b, ptrdiff_t i) {
   for (ptrdiff_t c = 0; c < count; c++) {
     const int64_t row = s->order[place[c]];
     if (value[c] - 2 * error(b, i, place[c] / BLOCK) > b->bound[i]) continue;
+    if (b->lists.bound[i] == 0 && row > last_row(&b->lists, i)) continue; /* among copies */
     b->compared++;
     if (b->lists.bound[i] < DBL_MAX &&
         quick_square(s, query, row) > b->lists.bound[i] * square(b->wider))

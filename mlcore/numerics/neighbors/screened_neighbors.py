@@ -74,9 +74,11 @@ def _halves(squares):
 
 def search_screen(X: np.ndarray, queries: np.ndarray, others: bool, result: Any) -> None:
     """Set indices and distances of the rows of `queries` that are nearest."""
-    origin = X.mean(axis=0, dtype=np.float64)
+    step = max(1, len(X) // _PILOT)
+    # The median, as outliers would take the mean away from the others.
+    origin = np.median(X[::step][:_PILOT], axis=0).astype(np.float64)
     if X.shape[1] > _MANY and len(X) >= _FEWEST:
-        pilot = X[:: max(1, len(X) // _PILOT)][:_PILOT] - origin
+        pilot = X[::step][:_PILOT] - origin
         search = _Search(X, queries, others, result, origin, leading_directions(pilot, _DIRECTIONS))
         if search.pays():
             search.all_blocks()
