@@ -56,8 +56,14 @@ INLINE void visit_leaf(const tree_search *s, ptrdiff_t d, panel_query *q, ptrdif
   const double *to = s->tree.panels + leaf * LEAF * d;
   const int64_t *order = s->order + leaf * LEAF;
   int lowered = 0;
+  int64_t least = -1; /* row, where only copies are left to find */
+  if (q->farthest == 0 && (leaf + 1) * LEAF <= s->n) {
+    least = order[0];
+    for (int j = 1; j < LEAF; j++) least = order[j] < least ? order[j] : least;
+  }
   for (; near != 0; near &= near - 1) {
     const int i = __builtin_ctz(near);
+    if (least > last_row(lists, i)) continue;
     vdouble square[VECTORS] = {{0}};
     for (ptrdiff_t f = 0; f < d; f++) {
       const double x = q->panel[f * LEAF + i];

@@ -69,9 +69,13 @@ static void half_squares(ptrdiff_t m, int count, const float *const *rows, const
 typedef struct {
   const screened_search *s;
   const float *image[BLOCK];
-  double norm[BLOCK];  /* |a| */
-  double bound[BLOCK]; /* value of the k-th nearest sample, at most */
-  float reach[BLOCK];  /* its distance */
+  double norm[BLOCK];    /* |a| */
+  double bound[BLOCK];   /* value of the k-th nearest sample, at most */
+  float reach[BLOCK];    /* its distance */
+  const double *longest; /* as in s, or of images about a query */
+  int local;
+  double *local_longest;
+  float *local_images, *local_panel, local_halves[BLOCK];
   ptrdiff_t first, size, room;
   ptrdiff_t count[BLOCK], next[BLOCK]; /* candidates; as many of them are looked through */
   double *value;                       /* of candidates, at most */
@@ -86,7 +90,7 @@ typedef struct {
 INLINE double square(double x) { return x * x; }
 
 INLINE double error(const block_search *b, ptrdiff_t i, int64_t panel) {
-  return b->s->rounding * square(b->norm[i] + b->s->longest[panel]) + TINY;
+  return b->s->rounding * square(b->norm[i] + b->longest[panel]) + TINY;
 }
 
 /* Squared distances of a query and samples in `rows`: one in any order of the features, or four,
@@ -159,7 +163,7 @@ static void add_four(block_search *b, ptrdiff_t i, int64_t query, ptrdiff_t have
     }
   shorten(lists, i);
   if (lists->bound[i] < DBL_MAX)
-    lower_bound(b, i, 0.5 * (lists->bound[i] * s->unit * b->wider - square(b->norm[i])));
+    lower_bound(b, i, 0.5 * (lists->bound[i] * square(s->scale) * b->wider - square(b->norm[i])));
 }
 
 /* Compare the candidates of a query in double precision, from the least value on, so that most of
@@ -197,10 +201,59 @@ static void settle(block_search *b, ptrdiff_t i, int last) {
   b->next[i] = next < most ? next : most;
 }
 
+/* The image of a row of X or Q about the first query; every `stride`-th value of `to`. Returns its
+   squared norm. */
+static double local_image(const block_search *b, const void *from, int64_t row, float *to,
+                          ptrdiff_t stride) {
+  const screened_search *s = b->s;
+  const ptrdiff_t d = s->d, at = row * d, origin = s->query_order[b->first] * d;
+  double sum = 0;
+  for (ptrdiff_t f = 0; f < d; f++) {
+    const double difference =
+        s->single
+            ? (double)((const float *)from)[at + f] - (double)((const float *)s->Q)[origin + f]
+            : ((const double *)from)[at + f] - ((const double *)s->Q)[origin + f];
+    to[f * stride] = (float)(difference * s->scale);
+    sum += square((double)to[f * stride]);
+  }
+  return sum;
+}
+
+static void use_local_images(block_search *b) {
+  b->longest = b->local_longest;
+  for (ptrdiff_t i = 0; i < b->size; i++) {
+    float *image = b->local_images + i * b->s->d;
+    b->norm[i] = sqrt(local_image(b, b->s->Q, b->s->query_order[b->first + i], image, 1));
+    b->image[i] = image;
+  }
+}
+
+static void form_local_panel(block_search *b, ptrdiff_t panel) {
+  const screened_search *s = b->s;
+  double most = 0;
+  for (ptrdiff_t j = 0; j < BLOCK; j++) {
+    const ptrdiff_t place = panel * BLOCK + j;
+    if (place < s->n) {
+      const double sum = local_image(b, s->X, s->order[place], b->local_panel + j, BLOCK);
+      b->local_halves[j] = (float)(0.5 * sum);
+      most = sum > most ? sum : most;
+    } else {
+      for (ptrdiff_t f = 0; f < s->d; f++) b->local_panel[f * BLOCK + j] = 0;
+      b->local_halves[j] = INFINITY;
+    }
+  }
+  b->local_longest[panel] = sqrt(most) * (1 + 1e-12);
+}
+
 /* Values of some queries, listed in `rows`, with one panel; those in reach become candidates. */
 static void visit(block_search *b, ptrdiff_t panel, ptrdiff_t count, const int *rows) {
   const screened_search *s = b->s;
   const int own = s->others && panel == b->first / BLOCK;
+  const float *samples = s->screen + panel * s->m * BLOCK, *halves = s->halves + panel * BLOCK;
+  if (b->local && count > 0) {
+    form_local_panel(b, panel);
+    samples = b->local_panel, halves = b->local_halves;
+  }
   for (ptrdiff_t start = 0; start < count; start += ROWS) {
     const int have = count - start < ROWS ? (int)(count - start) : ROWS;
     const float *images[ROWS];
@@ -213,8 +266,7 @@ static void visit(block_search *b, ptrdiff_t panel, ptrdiff_t count, const int *
       /* finite, so that padding is above it, and rounded up */
       limits[r] = limit < FLT_MAX / 2 ? (float)(limit + fabs(limit) * 0x1p-22) : FLT_MAX;
     }
-    half_squares(s->m, have, images, s->screen + panel * s->m * BLOCK, s->halves + panel * BLOCK,
-                 limits, values, hits);
+    half_squares(s->m, have, images, samples, halves, limits, values, hits);
     for (int r = 0; r < have; r++) {
       const ptrdiff_t i = rows[start + r];
       if (own) hits[r] &= ~((uint64_t)1 << i);
@@ -276,14 +328,17 @@ static int by_turn(const void *a, const void *b) {
                             : (x->panel > y->panel) - (x->panel < y->panel);
 }
 
-static ptrdiff_t scratch_size(ptrdiff_t panels, ptrdiff_t k) {
+static ptrdiff_t scratch_size(ptrdiff_t panels, ptrdiff_t m, ptrdiff_t k) {
   const ptrdiff_t room = 2 * k + 3 * BLOCK;
-  return BLOCK * (room_for(k) + 1) + (BLOCK + 1) * room + (panels + 1) * (BLOCK / 2 + 2);
+  return BLOCK * (room_for(k) + 1) + (BLOCK + 1) * room + (panels + 1) * (BLOCK / 2 + 3) +
+         BLOCK * m;
 }
 
-static ptrdiff_t search_block(const screened_search *s, ptrdiff_t block, double *reals,
+static ptrdiff_t search_block(const screened_search *s, ptrdiff_t block, int local, double *reals,
                               int64_t *integers, int64_t *indices, double *distances) {
   block_search b = {.s = s,
+                    .longest = s->longest,
+                    .local = local,
                     .first = block * BLOCK,
                     .room = 2 * s->k + 3 * BLOCK,
                     .wider = 1 + (double)(s->d + 16) * 0x1p-52};
@@ -293,7 +348,10 @@ static ptrdiff_t search_block(const screened_search *s, ptrdiff_t block, double 
   reals += BLOCK * (b.lists.room + 1), integers += BLOCK * (b.lists.room + 1);
   b.value = reals, b.place = integers;
   b.work = reals + BLOCK * b.room, b.work_places = integers + BLOCK * b.room;
-  panel_turn *turns = (panel_turn *)(b.work + b.room);
+  b.local_longest = b.work + b.room;
+  b.local_images = (float *)(b.local_longest + s->panels);
+  b.local_panel = b.local_images + BLOCK * s->m;
+  panel_turn *turns = (panel_turn *)(b.local_panel + BLOCK * s->m);
   float *least = (float *)(turns + s->panels), *from = least + s->panels;
   for (ptrdiff_t i = 0; i < b.size; i++) {
     double sum = 0;
@@ -305,6 +363,7 @@ static ptrdiff_t search_block(const screened_search *s, ptrdiff_t block, double 
   }
   for (ptrdiff_t i = b.size; i < BLOCK; i++) b.reach[i] = -FLT_MAX;
   to_panels(&b, from, least);
+  if (local) use_local_images(&b);
   for (ptrdiff_t p = 0; p < s->panels; p++)
     turns[p] = (panel_turn){.from = least[p], .panel = (int32_t)p};
   qsort(turns, (size_t)s->panels, sizeof *turns, by_turn);

@@ -17,7 +17,7 @@ typedef struct {
   const float *center_panels, *center_halves; /* the same of the centres of the panels */
   const double *radius, *longest;             /* of each panel: about its centre; largest norm */
   const float *rows;                          /* the queries on the screen */
-  double unit;                                /* of squared distances on the screen */
+  double scale;                               /* of distances on the screen */
   double rounding; /* of half a squared distance there, in units of (|x| + |y|)² */
   int single;
   int lower;  /* distances on the screen are only lower bounds */
@@ -25,11 +25,12 @@ typedef struct {
 } screened_search;
 
 /* `scratch_size`: values of each type that a search takes. `search_block`: the k nearest samples of
-   a block of queries as rows of `indices` and `distances`; returns the samples that the screen left
-   to compare. */
+   a block of queries as rows of `indices` and `distances`; returns the pairs that the screen left
+   to compare. With `local`, images are formed anew about the first query of the block: that takes
+   about three times as long, and leaves few pairs of near rows far from the origin. */
 typedef struct {
-  ptrdiff_t (*scratch_size)(ptrdiff_t panels, ptrdiff_t k);
-  ptrdiff_t (*search_block)(const screened_search *s, ptrdiff_t block, double *reals,
+  ptrdiff_t (*scratch_size)(ptrdiff_t panels, ptrdiff_t m, ptrdiff_t k);
+  ptrdiff_t (*search_block)(const screened_search *s, ptrdiff_t block, int local, double *reals,
                             int64_t *integers, int64_t *indices, double *distances);
 } screened_neighbors_loops;
 

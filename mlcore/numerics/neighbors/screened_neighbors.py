@@ -104,10 +104,10 @@ class _Search:
         rounding += 0 if basis is None else np.sqrt(8 * d * 2.0**-53)
         self.work = float(n) * m * _ext.PANEL
         self.n_threads = effective_threads(self.work * self.blocks)
-        shape = self.n_threads, _ext.scratch_values(len(panels[0]), result.indices.shape[1])
+        shape = self.n_threads, _ext.scratch_values(len(panels[0]), m, result.indices.shape[1])
         self.scratch = scratch_array(shape, np.float64), scratch_array(shape, np.int64)
         self.arguments = (
-            X, screen.order, *panels, queries, asked.order, asked.images, 4.0**power, rounding,
+            X, screen.order, *panels, queries, asked.order, asked.images, 2.0**power, rounding,
             basis is not None, others,
         )  # fmt: skip
 
