@@ -103,7 +103,8 @@ INLINE void visit_leaf(const tree_search *s, ptrdiff_t d, panel_query *q, ptrdif
 
 INLINE ptrdiff_t walk(const tree_search *s, ptrdiff_t d, panel_query *q, nearest_lists *lists) {
   const kd_tree *t = &s->tree;
-  const int64_t home = q->home < 0 ? 0 : t->node[q->home];
+  int64_t home = q->home < 0 ? 0 : t->node[q->home];
+  int again = 0;
   int64_t stack[128];
   double square[128];
   ptrdiff_t top = 1, work = 0;
@@ -113,8 +114,12 @@ INLINE ptrdiff_t walk(const tree_search *s, ptrdiff_t d, panel_query *q, nearest
     if (square[top] > q->farthest) continue;
     work++;
     if (right < 0) {
-      const uint32_t near = near_box(d, q, lists->bound, t->boxes + 2 * d * v);
-      visit_leaf(s, d, q, -1 - right, near, lists);
+      const ptrdiff_t leaf = -1 - right;
+      if (again && leaf == q->home) continue;
+      visit_leaf(s, d, q, leaf, near_box(d, q, lists->bound, t->boxes + 2 * d * v), lists);
+      /* Among copies, the lowest rows are in the first leaves: from the root again, once. */
+      if (q->farthest == 0 && leaf == q->home)
+        again = 1, top = 1, stack[0] = home = 0, square[0] = 0;
       continue;
     }
     const double to_left = box_square(d, q->box, t->boxes + 2 * d * left);
