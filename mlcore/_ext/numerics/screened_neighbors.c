@@ -81,7 +81,6 @@ typedef struct {
   double *value;                       /* of candidates, at most */
   int64_t *place;                      /* in the order of the panels */
   double *work;
-  int64_t *work_places;
   ptrdiff_t compared;
   double wider; /* a squared distance, in units of one rounded otherwise, at most */
   nearest_lists lists;
@@ -116,13 +115,28 @@ INLINE void four_squares(const screened_search *s, int64_t query, const int64_t 
   }
 }
 
-/* The k-th least of m values. */
+/* The k-th least of m values, by Hoare's quickselect. */
 static double kth_value(block_search *b, ptrdiff_t m, const double *value) {
-  const ptrdiff_t k = b->s->k;
-  memcpy(b->work, value, (size_t)m * sizeof(double));
-  memset(b->work_places, 0, (size_t)m * sizeof(int64_t));
-  heap_many(m, k, b->work, b->work_places);
-  return b->work[0];
+  double *v = b->work;
+  const ptrdiff_t at = b->s->k - 1;
+  memcpy(v, value, (size_t)m * sizeof(double));
+  for (ptrdiff_t first = 0, last = m - 1; first < last;) {
+    const double one = v[first], two = v[(first + last) / 2], three = v[last];
+    const double low = one < two ? one : two, high = one < two ? two : one;
+    const double pivot = three < low ? low : three > high ? high : three; /* of the three */
+    ptrdiff_t i = first, j = last;
+    while (i <= j) {
+      while (v[i] < pivot) i++;
+      while (v[j] > pivot) j--;
+      if (i > j) break;
+      const double other = v[i];
+      v[i++] = v[j], v[j--] = other;
+    }
+    if (at <= j) last = j;
+    else if (at >= i) first = i;
+    else break;
+  }
+  return v[at];
 }
 
 INLINE void lower_bound(block_search *b, ptrdiff_t i, double bound) {
@@ -166,8 +180,8 @@ static void add_four(block_search *b, ptrdiff_t i, int64_t query, ptrdiff_t have
     lower_bound(b, i, 0.5 * (lists->bound[i] * square(s->scale) * b->wider - square(b->norm[i])));
 }
 
-/* Compare the candidates of a query in double precision, from the least value on, so that most of
-   those on a screen of lower bounds are dropped for the first ones. */
+/* Compare the candidates of a query in double precision; on a screen of lower bounds from the least
+   value on, so that most are dropped for the first ones. */
 static void compare(block_search *b, ptrdiff_t i) {
   const screened_search *s = b->s;
   const ptrdiff_t count = b->count[i];
@@ -175,7 +189,7 @@ static void compare(block_search *b, ptrdiff_t i) {
   double *value = b->value + i * b->room;
   int64_t *place = b->place + i * b->room, near[4];
   ptrdiff_t have = 0;
-  sort_heap(count, value, place);
+  if (s->lower) sort_heap(count, value, place);
   for (ptrdiff_t c = 0; c < count; c++) {
     const int64_t row = s->order[place[c]];
     if (value[c] - 2 * error(b, i, place[c] / BLOCK) > b->bound[i]) continue;
@@ -347,7 +361,7 @@ static ptrdiff_t search_block(const screened_search *s, ptrdiff_t block, int loc
   b.lists = new_lists(k, BLOCK, reals, integers);
   reals += BLOCK * (b.lists.room + 1), integers += BLOCK * (b.lists.room + 1);
   b.value = reals, b.place = integers;
-  b.work = reals + BLOCK * b.room, b.work_places = integers + BLOCK * b.room;
+  b.work = reals + BLOCK * b.room;
   b.local_longest = b.work + b.room;
   b.local_images = (float *)(b.local_longest + s->panels);
   b.local_panel = b.local_images + BLOCK * s->m;

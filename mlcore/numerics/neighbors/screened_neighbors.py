@@ -15,6 +15,7 @@ _ROWS = 1 << 12  # a multiple of a panel's, whose differences are held at once
 _MANY, _FEWEST = 64, 4000  # features and samples from which on leading directions are looked at
 _DIRECTIONS, _PILOT = 127, 256  # at most, and a quarter of the features; rows that they are of
 _SHARE = 1 / 16  # of the pairs that may be left to compare: then directions pay
+_CENTERED = 32  # rows whose medians are the origin
 _SAMPLE = 128  # rows by which a group is parted
 _ROUNDS = 3  # of 2-means
 
@@ -74,11 +75,10 @@ def _halves(squares):
 
 def search_screen(X: np.ndarray, queries: np.ndarray, others: bool, result: Any) -> None:
     """Set indices and distances of the rows of `queries` that are nearest."""
-    step = max(1, len(X) // _PILOT)
     # The median, as outliers would take the mean away from the others.
-    origin = np.median(X[::step][:_PILOT], axis=0).astype(np.float64)
+    origin = np.median(X[:: max(1, len(X) // _CENTERED)][:_CENTERED], axis=0).astype(np.float64)
     if X.shape[1] > _MANY and len(X) >= _FEWEST:
-        pilot = X[::step][:_PILOT] - origin
+        pilot = X[:: max(1, len(X) // _PILOT)][:_PILOT] - origin
         search = _Search(X, queries, others, result, origin, leading_directions(pilot, _DIRECTIONS))
         if search.pays():
             search.all_blocks()
