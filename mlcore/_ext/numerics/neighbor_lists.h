@@ -63,9 +63,10 @@ NOINLINE void sink(ptrdiff_t m, ptrdiff_t at, double *squares, int64_t *rows) {
   squares[at] = square, rows[at] = row;
 }
 
-/* Keep the first k of m values, as a heap. */
-NOINLINE void heap_many(ptrdiff_t m, ptrdiff_t k, double *squares, int64_t *rows) {
-  for (ptrdiff_t i = k / 2; i-- > 0;) sink(k, i, squares, rows);
+/* Keep the first k of m values, as a heap; `heaped` if k values are one. */
+NOINLINE void heap_many(ptrdiff_t m, ptrdiff_t k, int heaped, double *squares, int64_t *rows) {
+  if (!heaped)
+    for (ptrdiff_t i = k / 2; i-- > 0;) sink(k, i, squares, rows);
   for (ptrdiff_t i = k; i < m; i++)
     if (is_before(squares[i], rows[i], squares[0], rows[0])) {
       squares[0] = squares[i], rows[0] = rows[i];
@@ -103,7 +104,7 @@ INLINE void shorten(nearest_lists *s, ptrdiff_t q) {
   int64_t *rows = s->rows + q * s->room;
   if (count < k || (count + LIST_STEP <= s->room && s->bound[q] < DBL_MAX)) return;
   if (k <= FEW) rank_few(count, k, squares, rows);
-  else heap_many(count, k, squares, rows);
+  else heap_many(count, k, s->bound[q] < DBL_MAX, squares, rows);
   s->count[q] = k;
   s->bound[q] = squares[k <= FEW ? k - 1 : 0];
 }
@@ -121,7 +122,7 @@ NOINLINE void write_list(nearest_lists *s, ptrdiff_t q, int64_t *indices, double
   const ptrdiff_t count = s->count[q];
   if (s->k <= FEW) rank_few(count, s->k, squares, rows);
   else {
-    if (count > s->k) heap_many(count, s->k, squares, rows);
+    if (count > s->k) heap_many(count, s->k, s->bound[q] < DBL_MAX, squares, rows);
     sort_heap(s->k, squares, rows);
   }
   for (ptrdiff_t j = 0; j < s->k; j++) indices[j] = rows[j], distances[j] = sqrt(squares[j]);
