@@ -34,7 +34,8 @@ class _Screen(NamedTuple):
         images = np.empty((len(X), m), dtype=np.float32)
         for first in range(0, len(X), _ROWS):
             part = slice(first, first + _ROWS)
-            rows = np.ldexp(X[part] - origin, power)
+            rows = X[part] - origin
+            rows *= 2.0**power
             if basis is not None:
                 along = rows @ basis
                 rest = np.sqrt(np.maximum(0, _squares(rows) - _squares(along)))
