@@ -16,6 +16,7 @@ _MANY, _FEWEST = 64, 4000  # features and samples from which on leading directio
 _DIRECTIONS, _PILOT = 127, 256  # at most, and a quarter of the features; rows that they are of
 _SHARE = 1 / 16  # of the pairs that may be left to compare: then directions pay
 _CENTERED = 32  # rows whose medians are the origin
+_FEW_PANELS = 4  # up to which an order does not pay
 _SAMPLE = 128  # rows by which a group is parted
 _ROUNDS = 3  # of 2-means
 
@@ -136,7 +137,7 @@ def _length(X, origin):
 def neighborhoods(rows: np.ndarray) -> np.ndarray:
     """Return an order of `rows` in which those of a panel are near each other."""
     order = np.arange(len(rows))
-    parts = [(0, len(rows))]
+    parts = [(0, len(rows))] if len(rows) > _FEW_PANELS * _ext.PANEL else []
     while parts:
         first, last = parts.pop()
         size = last - first
