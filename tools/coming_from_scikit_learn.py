@@ -88,6 +88,7 @@ DEFAULTS = {
     "GaussianMixture.reg_covar": "a small share of each feature's variance: units do not matter",
 }
 ATTRIBUTES = {
+    "components_": "`X[core_sample_indices_]`",
     "n_iter_": "there is no iteration",
     "t_": "`n_rounds_`",
     "singular_": "`numpy.linalg.svd` of the centred features; see also `rank_` and `rcond_`",
@@ -187,7 +188,9 @@ def _tables() -> str:
         own = methods(pair.ours) - methods(pair.theirs)
         sums = ["those of `RowSums`"] * issubclass(pair.ours, RowSums)
         own -= methods(RowSums) if sums else set()
-        added.append((name, *map(code, more), ", ".join([code(sorted(own))] * bool(own) + sums)))
+        if any(more) or own or sums:
+            shown = ", ".join([code(sorted(own))] * bool(own) + sums)
+            added.append((name, *map(code, more), shown))
     lines = [START.format(release()), "", "Parameters that only scikit-learn has:", ""]
     lines += table("class | parameter | what to do", gone)
     lines += ["", "Defaults that differ:", ""]

@@ -8,6 +8,10 @@ from mlcore.cluster.cuts.cuts import (
     normalized_cut_value,
     ratio_cut_value,
 )
+from mlcore.cluster.density.condensed_tree import CondensedTree
+from mlcore.cluster.density.dbscan import DBSCAN
+from mlcore.cluster.density.hdbscan import HDBSCAN
+from mlcore.cluster.density.verification import TreeVerification
 from mlcore.cluster.doubly_stochastic.doubly_stochastic import DoublyStochastic, doubly_stochastic
 from mlcore.cluster.doubly_stochastic.frobenius import FrobeniusProjection, frobenius_projection
 from mlcore.cluster.k_means.k_means import KMeans
@@ -48,8 +52,11 @@ from mlcore.cluster.spectral.probabilistic import ProbabilisticClustering
 from mlcore.cluster.spectral.spectral import SpectralClustering
 
 __all__ = [
+    "DBSCAN",
+    "HDBSCAN",
     "AgglomerativeClustering",
     "ClusteringReport",
+    "CondensedTree",
     "DoublyStochastic",
     "FrobeniusProjection",
     "GapStatistic",
@@ -61,6 +68,7 @@ __all__ = [
     "MiniBatchKMeans",
     "ProbabilisticClustering",
     "SpectralClustering",
+    "TreeVerification",
     "adjusted_mutual_info_score",
     "adjusted_mutual_information",
     "adjusted_rand_index",

@@ -15,6 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from mlcore.cluster import (
+    HDBSCAN,
     AgglomerativeClustering,
     KernelKMeans,
     KMeans,
@@ -61,6 +62,7 @@ class Propagated(Recorder):
 
 MODELS = [
     AgglomerativeClustering(2),
+    HDBSCAN(5),
     KernelKMeans(2, random_state=0),
     KernelPCA(2, kernel="rbf", random_state=0),
     KMeans(2, random_state=0),

@@ -19,6 +19,8 @@ from scipy import sparse as sp
 
 from mlcore.bayes import RiskClassifier
 from mlcore.cluster import (
+    DBSCAN,
+    HDBSCAN,
     AgglomerativeClustering,
     KernelKMeans,
     KMeans,
@@ -244,6 +246,16 @@ MODELS = {
         endless_shape=(6_000, 3_000),
     ),
     "AgglomerativeClustering": Entry(merged, nothing, sparse=False, weights=False, kernel=False),
+    "DBSCAN": Entry(
+        lambda: DBSCAN(0.9), nothing, sparse=False, kernel=False, takes=(("eps", 1.5),)
+    ),
+    "HDBSCAN": Entry(
+        lambda: HDBSCAN(4, store_centers="both"),
+        nothing,
+        sparse=False,
+        kernel=False,
+        takes=(("min_samples", None), ("max_cluster_size", None), ("store_centers", None)),
+    ),
     "SVC": Entry(SVC, labels),
     "SVC-probability": Entry(lambda: SVC(probability=True, random_state=0), labels),
     "SVC-ovr": Entry(lambda: SVC(multi_class="ovr"), labels),

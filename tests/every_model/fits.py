@@ -9,7 +9,7 @@ from scipy import sparse as sp
 from contract import MODELS, labels, sparse_samples, two_labels
 from mlcore import online
 from mlcore.blocks import fit_blocks, row_blocks
-from mlcore.cluster import AgglomerativeClustering, KMedoids
+from mlcore.cluster import DBSCAN, HDBSCAN, AgglomerativeClustering, KMedoids
 from mlcore.decomposition import PCA, KernelPCA
 from mlcore.discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from mlcore.estimator.mixins import Classifier
@@ -268,6 +268,11 @@ MORE_FITS = {
     "AgglomerativeClustering-threshold": lambda: AgglomerativeClustering(
         None, distance_threshold=1.0, linkage="single"
     ).fit(rows()),
+    "DBSCAN-none": lambda: DBSCAN(1e-9).fit(rows()),
+    "HDBSCAN-centers": lambda: HDBSCAN(3, store_centers="both").fit(rows()),
+    "HDBSCAN-none": lambda: HDBSCAN(2, min_samples=1, store_centers="both").fit(rows()[:1]),
+    "HDBSCAN-precomputed": lambda: HDBSCAN(3, metric="precomputed").fit(distances()),
+    "HDBSCAN-root": lambda: HDBSCAN(3, allow_single_cluster=True).fit(rows()),
     "AgglomerativeClustering-two": lambda: AgglomerativeClustering(1).fit(rows()[:2]),
     "KernelPCA-inverse": lambda: KernelPCA(2, fit_inverse_transform=True).fit(rows()),
     "KernelRidge-linear": lambda: KernelRidge(fit_intercept=True).fit(rows(), rows()[:, 0]),

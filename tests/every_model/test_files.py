@@ -8,6 +8,7 @@ import pickle
 import pkgutil
 import sys
 import zipfile
+from dataclasses import replace
 from functools import cache
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
@@ -429,6 +430,16 @@ WRONG_VALUES = {
         lambda s: s._replace(features=last(4)(s.features)),
         "from 0 to 3",
     ),
+    "tree of densities": ("HDBSCAN", "single_linkage_tree_", lambda Z: Z[::-1].copy(), "no tree"),
+    "cluster labels": ("HDBSCAN", "labels_", last(60), "from -1 to"),
+    "spanning tree": ("HDBSCAN", "spanning_tree_", lambda T: T - 61, "from 0 to 59"),
+    "selected": (
+        "HDBSCAN",
+        "condensed_tree_",
+        lambda t: replace(t, selected=t.selected + 60),
+        "selected",
+    ),
+    "noise": ("DBSCAN", "labels_", last(-2), "from -1 to"),
     "tree": ("AgglomerativeClustering", "children_", last(3), "no tree"),
     "links": ("AgglomerativeClustering", "linkage_matrix_", lambda Z: Z[:, [1, 0, 2, 3]], "tree"),
     "merged before": ("AgglomerativeClustering", "children_", lambda c: c[::-1].copy(), "no tree"),

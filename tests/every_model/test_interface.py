@@ -42,6 +42,7 @@ ALGORITHMS = {
     "svd_solver": {"PCA"},
     "eigen_solver": {"KernelPCA", "SpectralClustering"},
     "algorithm": {"worst_case_mistakes"},
+    "cluster_selection_method": {"HDBSCAN"},
     "method": {
         "log_sauer_bound", "normalize_affinity", "online_to_batch_bound", "predict_blocks",
         "sample_compression_bound", "vc_deviation", "vc_error_bound", "vc_sample_size",

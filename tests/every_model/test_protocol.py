@@ -23,6 +23,8 @@ from contract import (
 )
 from mlcore.bayes import RiskClassifier
 from mlcore.cluster import (
+    DBSCAN,
+    HDBSCAN,
     AgglomerativeClustering,
     KernelKMeans,
     KMeans,
@@ -71,6 +73,10 @@ CHECKED = [
     RiskClassifier(LinearDiscriminantAnalysis()),
     AgglomerativeClustering(),
     AgglomerativeClustering(linkage="single"),
+    DBSCAN(),
+    DBSCAN(metric="cityblock"),
+    HDBSCAN(),
+    HDBSCAN(3, metric="cityblock", allow_single_cluster=True),
     SVC(),
     SVC(probability=True),
     NuSVC(),
@@ -157,6 +163,10 @@ LOW_RANK_FAILURES = SHRUNK_FAILURES | {
 NO_SUMS = {
     "check_fit_score_takes_y": "partial_fit has nothing to add to, as this fit forms no sums"
 }
+IN_ORDER = {
+    "check_sample_weight_equivalence_on_dense_data": "labels are numbered in the order of samples, "
+    "which the check changes"
+}
 OWN_STEPS = {
     "check_transformer_n_iter": "max_iter is of inverse_transform, as it is of KernelPCA, which "
     "scikit-learn leaves out by name"
@@ -172,6 +182,8 @@ def expected_failures(model):
         return NO_SUMS
     if isinstance(model, LinearDiscriminantAnalysis) and model.shrinkage == "auto":
         return NO_SUMS
+    if isinstance(model, HDBSCAN):
+        return IN_ORDER
     if isinstance(model, NystroemPCA):
         return OWN_STEPS
     if isinstance(model, QuadraticDiscriminantAnalysis) and not model.reg_param:

@@ -10,6 +10,7 @@ from each import each
 from numpy.testing import assert_allclose, assert_array_equal
 
 from contract import MODELS, answers, case, fitted, only
+from mlcore.cluster import DBSCAN
 from mlcore.kernel_ridge import KernelRidge, NystroemRidge
 from mlcore.kernels import TfidfTransformer
 from mlcore.linear_model import ElasticNet, LinearRegression
@@ -216,6 +217,7 @@ def test_too_few_rows(entry):
         assert entry.one_class or isinstance(
             entry.make(),
             (
+                DBSCAN,
                 Discretizer,
                 KernelRidge,
                 NystroemRidge,

@@ -159,9 +159,8 @@ def merge_along(
     # Single linkage is a minimum spanning tree of the edges.
     if linkage == "single":
         order = np.lexsort((edges[:, 1], edges[:, 0], value))
-        taken = np.empty(n - 1, dtype=np.int64)
-        _ext.kruskal(np.ascontiguousarray(edges[order]), np.arange(n), taken)
-        merged[:], heights[:] = edges[order[taken]], value[order[taken]]
+        taken = order[joining(edges[order], n)]
+        merged[:], heights[:] = edges[taken], value[taken]
         report(heights)
         return merged, heights
     # Set up the clusters with their lists of edges, and a heap of lengths.
@@ -185,3 +184,10 @@ def merge_along(
         report(heights[done : done + new])
         done += new
     return merged, heights
+
+
+def joining(edges: np.ndarray, n: int) -> np.ndarray:
+    """Return the places of the edges (m, 2) that join two trees of a forest, taken in order."""
+    taken = np.empty(max(1, n - 1), dtype=np.int64)
+    edges = np.ascontiguousarray(edges, dtype=np.int32)
+    return taken[: _ext.kruskal(edges, np.arange(n), taken)]

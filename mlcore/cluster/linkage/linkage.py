@@ -236,20 +236,19 @@ class AgglomerativeClustering(Clusterer, Model):
                 merge = partial(merge_along, edges=edges)
                 if 1 < n_components <= (settings.n_clusters or 0):
                     merge = partial(merge_apart, edges=edges, component=component)
-            Z, largest = self._merges(checked, settings.metric, merge, _reporter(progress))
+            Z, largest = self._merges(checked, settings.metric, merge, merge_reporter(progress))
         # Cut the tree at a number of clusters or at a distance.
         children = Z[:, :2].astype(np.int64)
         k, threshold = settings.n_clusters, settings.threshold
         if self.scaled_distance_threshold is not None:
             threshold = threshold * largest
         kept = np.arange(n - 1) < n - k if threshold is None else Z[:, 2] < threshold
-        labels = np.empty(n, dtype=np.int64)
         # Label the samples by the trees that remain.
-        top = np.empty(2 * n - 1, dtype=np.int64)
+        n_clusters, labels = cut_tree(children, kept)
         shown = settings.compute_distances or threshold is not None
         self._set_fitted(
             X,
-            n_clusters_=_ext.cut(children, kept.astype(np.uint8), top, labels),
+            n_clusters_=n_clusters,
             labels_=labels,
             n_leaves_=n,
             n_connected_components_=n_components,
@@ -366,8 +365,7 @@ class AgglomerativeClustering(Clusterer, Model):
             merged, heights = merge_matrix(D, self.linkage, np.ones(n), np.arange(n), report)
         in_order = along is not None or self.linkage in ("centroid", "median")
         order = np.arange(n - 1) if in_order else stable_order(heights)
-        Z = np.empty((n - 1, 4))
-        _ext.label(np.ascontiguousarray(merged), heights, order, np.arange(n), np.arange(n), Z)
+        Z = linkage_matrix(merged, heights, order)
         Z[:, 2] = np.ldexp(Z[:, 2], power)
         return Z, np.ldexp(largest, power) if scaled else None
 
@@ -404,7 +402,25 @@ class AgglomerativeClustering(Clusterer, Model):
         return D
 
 
-def _reporter(progress):
+def linkage_matrix(merged: np.ndarray, heights: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """Return SciPy's linkage matrix of merges in `order`, given by a sample of both clusters."""
+    n = len(merged) + 1
+    Z = np.empty((n - 1, 4))
+    _ext.label(np.ascontiguousarray(merged), heights, order, np.arange(n), np.arange(n), Z)
+    return Z
+
+
+def cut_tree(children: np.ndarray, kept: np.ndarray) -> tuple[int, np.ndarray]:
+    """Return the number of clusters that the merges `kept` form, and the cluster of each sample.
+
+    Merges above one that is not kept are left out, too. Clusters are in order of first samples.
+    """
+    n = len(children) + 1
+    labels, top = np.empty(n, dtype=np.int64), np.empty(2 * n - 1, dtype=np.int64)
+    return _ext.cut(children, kept.astype(np.uint8), top, labels), labels
+
+
+def merge_reporter(progress):
     """Return a function that takes the distances of new merges and reports progress."""
     seen = [0, 0.0]
 

@@ -10,6 +10,7 @@ from mlcore.runtime.scratch import scratch_array
 from mlcore.runtime.threads import effective_threads
 
 LEAF_POINTS, MOST_FEATURES = _ext.LEAF_POINTS, _ext.MOST_FEATURES
+_LISTED = 1 << 21  # neighbours held at once by `kth_distances`
 
 
 class KDTree(NamedTuple):
@@ -56,3 +57,33 @@ def search_tree(X: np.ndarray, queries: np.ndarray, others: bool, result: Any) -
     _ext.search(
         *tree, asked.panels, asked.order, others, *result, squares, rows, n_threads,
     )  # fmt: skip
+
+
+def kth_distances(tree: KDTree, k: int) -> np.ndarray:
+    """Return the distance of each sample of a tree from the k-th nearest, itself included.
+
+    Lists of neighbours are there for some samples at a time.
+    """
+    n, leaf = len(tree.order), LEAF_POINTS
+    kth, n_threads = np.empty(n), effective_threads(n * 100.0 * k)
+    shape = n_threads, leaf, _ext.places(k) + 1
+    squares, rows = scratch_array(shape, np.float64), scratch_array(shape, np.int64)
+    step = max(1, _LISTED // (k * leaf))
+    for start in range(0, len(tree.panels), step):
+        here = tree.order[start * leaf : (start + step) * leaf]
+        indices, distances = np.empty((len(here), k), dtype=np.int64), np.empty((len(here), k))
+        _ext.search(
+            *tree, tree.panels[start : start + step], np.arange(len(here)), False, indices,
+            distances, squares, rows, n_threads,
+        )  # fmt: skip
+        kth[here] = distances[:, -1]
+    return kth
+
+
+def has_copies(tree: KDTree) -> bool:
+    """Return True if all samples of some whole leaf are equal.
+
+    A search among so many, of which each is as near, may visit them all.
+    """
+    leaves = tree.boxes[tree.node[: len(tree.order) // LEAF_POINTS]]
+    return bool((leaves[:, 0] == leaves[:, 1]).all(axis=1).any())

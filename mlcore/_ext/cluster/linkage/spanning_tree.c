@@ -2,7 +2,8 @@
 
    The points of a leaf look for other components together: they walk down the tree once, with the
    box of all that look, and only in a leaf is each compared with the box of its points, and with
-   these if it is near enough. */
+   these if it is near enough. Where points have cores (`with_core`), the least core of a node is a
+   second bound on the length of the edges to it. */
 #include "cluster/linkage/spanning_tree.h"
 
 #include "shared/table.h"
@@ -75,11 +76,13 @@ static void end_query(const point_tree *t, const leaf_query *q) {
     store_d(bound + b * LANES, max_d(load_d(bound + b * LANES), best_of(t, q, b)));
 }
 
-/* Points of the query that are nearer to the box than their reach; a bit each. All points take 1.9
-   times as long (100,000 x 3, AVX2). */
-INLINE unsigned near_box(const point_tree *t, ptrdiff_t d, const leaf_query *q, const double *box) {
+/* Points of the query that are nearer to the box than their reach, which is above `least`; a bit
+   each. All points take 1.9 times as long (100,000 x 3, AVX2). */
+INLINE unsigned near_box(const point_tree *t, ptrdiff_t d, const leaf_query *q, const double *box,
+                         double least) {
   const double *panel = t->tree.panels + q->leaf * LEAF * d;
   vdouble sum[VECTORS] = {{0}};
+  const vdouble core = (vdouble){0} + least;
   unsigned near = 0;
   for (ptrdiff_t f = 0; f < d; f++)
     for (int b = 0; b < VECTORS; b++) {
@@ -88,14 +91,15 @@ INLINE unsigned near_box(const point_tree *t, ptrdiff_t d, const leaf_query *q, 
       sum[b] += gap * gap;
     }
   for (int b = 0; b < VECTORS; b++)
-    near |= lane_bits_d(greater_d(load_d(q->reach + b * LANES), sum[b])) << (b * LANES);
+    near |= lane_bits_d(greater_d(load_d(q->reach + b * LANES), max_d(sum[b], core)))
+            << (b * LANES);
   return near;
 }
 
 /* Compare `points` of the query with those of a leaf, which is of one component or of several, -1;
    how many. */
-INLINE ptrdiff_t visit_leaf(point_tree *t, ptrdiff_t d, leaf_query *q, ptrdiff_t leaf,
-                            int64_t whole, unsigned points) {
+INLINE ptrdiff_t visit_leaf(point_tree *t, ptrdiff_t d, int with_core, leaf_query *q,
+                            ptrdiff_t leaf, int64_t whole, unsigned points) {
   const double *from = t->tree.panels + q->leaf * LEAF * d, *to = t->tree.panels + leaf * LEAF * d;
   const int64_t *component = t->component + q->leaf * LEAF, *others = t->component + leaf * LEAF;
   ptrdiff_t visits = 0;
@@ -104,6 +108,8 @@ INLINE ptrdiff_t visit_leaf(point_tree *t, ptrdiff_t d, leaf_query *q, ptrdiff_t
     const int i = __builtin_ctz(points);
     const int64_t own = component[i];
     if (own == whole) continue;
+    const double core = with_core ? t->core[q->leaf * LEAF + i] : 0;
+    if (with_core && core >= t->best[own]) continue;
     vdouble square[VECTORS] = {{0}}, low = (vdouble){0} + INFINITY;
     for (ptrdiff_t f = 0; f < d; f++) {
       const double x = from[f * LEAF + i];
@@ -112,6 +118,10 @@ INLINE ptrdiff_t visit_leaf(point_tree *t, ptrdiff_t d, leaf_query *q, ptrdiff_t
         square[b] += difference * difference;
       }
     }
+    if (with_core)
+      for (int b = 0; b < VECTORS; b++)
+        square[b] =
+            max_d(max_d(square[b], load_d(t->core + leaf * LEAF + b * LANES)), (vdouble){0} + core);
     if (whole < 0) /* points of the same component become NaN, and are never the nearest */
       for (int b = 0; b < VECTORS; b++) {
         const vint64 same = *(const vint64_any *)(others + b * LANES) == (vint64){0} + own;
@@ -134,7 +144,7 @@ INLINE ptrdiff_t visit_leaf(point_tree *t, ptrdiff_t d, leaf_query *q, ptrdiff_t
   return visits;
 }
 
-INLINE ptrdiff_t query_leaf(point_tree *t, ptrdiff_t d, ptrdiff_t leaf) {
+INLINE ptrdiff_t query_leaf(point_tree *t, ptrdiff_t d, int with_core, ptrdiff_t leaf) {
   leaf_query q;
   if (!begin_query(t, leaf, &q)) return 1;
   const int64_t home = t->tree.node[leaf], own = q.own;
@@ -144,11 +154,13 @@ INLINE ptrdiff_t query_leaf(point_tree *t, ptrdiff_t d, ptrdiff_t leaf) {
   stack[0] = 0, square[0] = 0;
   while (top > 0) {
     const int64_t v = stack[--top], left = v + 1, right = t->tree.right[v];
-    if (square[top] >= q.farthest || (own >= 0 && t->whole[v] == own)) continue;
+    const double least = with_core ? t->least_core[v] : 0;
+    if (square[top] >= q.farthest || least >= q.farthest) continue;
+    if (own >= 0 && t->whole[v] == own) continue;
     work++;
     if (right < 0) {
-      work += visit_leaf(t, d, &q, -1 - right, t->whole[v],
-                         near_box(t, d, &q, t->tree.boxes + 2 * d * v));
+      const unsigned points = near_box(t, d, &q, t->tree.boxes + 2 * d * v, least);
+      work += visit_leaf(t, d, with_core, &q, -1 - right, t->whole[v], points);
       continue;
     }
     const double to_left = box_square(d, q.box, t->tree.boxes + 2 * d * left);
@@ -166,7 +178,7 @@ INLINE ptrdiff_t query_leaf(point_tree *t, ptrdiff_t d, ptrdiff_t leaf) {
    is done; where it ended. */
 static ptrdiff_t nearest_others(point_tree *t, ptrdiff_t first) {
   for (ptrdiff_t work = 0; first < t->tree.leaves && work < 1 << 20; first++)
-    work += query_leaf(t, t->tree.d, first);
+    work += t->core ? query_leaf(t, t->tree.d, 1, first) : query_leaf(t, t->tree.d, 0, first);
   return first;
 }
 
@@ -224,7 +236,8 @@ static ptrdiff_t grow_tree(span_tree *t, ptrdiff_t steps, int64_t *edges, double
     const ptrdiff_t count = within_limits(t, t->query, t->found);
     for (ptrdiff_t c = 0; c < count; c++) {
       const int32_t p = t->found[c];
-      const double square = squared_distance_d(d, x, t->X + t->name[p] * d);
+      double square = squared_distance_d(d, x, t->X + t->name[p] * d);
+      if (t->core) square = fmax(square, fmax(t->core[t->last], t->core[t->name[p]]));
       if (square < t->key[p]) {
         const double reach = sqrt(square) + t->slack;
         t->key[p] = square;

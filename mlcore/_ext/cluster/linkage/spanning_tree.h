@@ -1,4 +1,7 @@
-/* Minimum spanning trees of points of few features (see spanning_tree.c). */
+/* Minimum spanning trees of points (see spanning_tree.c).
+
+   An edge is as long as the distance of its ends or, where points have cores, as the larger one of
+   their cores if that is more: their mutual reachability. */
 #ifndef MLCORE_SPANNING_TREE_H
 #define MLCORE_SPANNING_TREE_H
 
@@ -7,14 +10,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { TREE_FEATURES = 10 }; /* at most */
+enum { TREE_FEATURES = 16 }; /* at most */
 
 /* A k-d tree whose points are in components 0, 1, ... */
 typedef struct {
   kd_tree tree;
   const int64_t *component, *whole; /* of a point; of all points of a node, -1 if several */
-  /* squared distance from a point within which there is no other component */
+  /* squared length of edges below which none leads from a point to another component */
   double *bound;
+  const double *core, *least_core; /* squared, of a point and the least of a node; or NULL */
   /* squared length of the shortest edge so far that leaves a component */
   double *best;
   int64_t *source, *target; /* its ends, the first of them in the component */
@@ -29,7 +33,7 @@ typedef struct {
   ptrdiff_t left, last, d, m;
   /* absolute and relative excess that a screened length may have */
   double slack, growth;
-  const double *X;
+  const double *X, *core;        /* squared, of a sample; or NULL */
   float *panels, *query, *limit; /* padded to whole panels; limits there are infinite */
   double *key;
   int64_t *nearest, *name; /* the sample in the tree; the sample at the place */
