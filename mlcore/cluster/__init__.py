@@ -21,6 +21,7 @@ from mlcore.cluster.k_medoids.k_medoids import KMedoids
 from mlcore.cluster.kernel_k_means.kernel_k_means import KernelKMeans
 from mlcore.cluster.linkage.linkage import AgglomerativeClustering
 from mlcore.cluster.neighbors import nearest_neighbors
+from mlcore.cluster.scaling.sinkhorn import Scaling, sinkhorn
 from mlcore.cluster.scores.agreement import (
     adjusted_mutual_info_score,
     adjusted_mutual_information,
@@ -67,6 +68,7 @@ __all__ = [
     "MinCut",
     "MiniBatchKMeans",
     "ProbabilisticClustering",
+    "Scaling",
     "SpectralClustering",
     "TreeVerification",
     "adjusted_mutual_info_score",
@@ -103,6 +105,7 @@ __all__ = [
     "ratio_cut_value",
     "silhouette_samples",
     "silhouette_score",
+    "sinkhorn",
     "v_measure",
     "v_measure_score",
 ]

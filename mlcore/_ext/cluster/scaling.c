@@ -75,21 +75,15 @@ static void NAME(mirrored)(ptrdiff_t n_rows, ptrdiff_t n_columns, ptrdiff_t diag
   extremes[1] = low;
 }
 
-/* out = x_i K x_j in 16 bits: single precision without the sign and the last 15 bits. Entries up to
-   1e-19, too small to change a sum of 1, are 0. */
-static void NAME(shorten)(ptrdiff_t first, ptrdiff_t last, const REAL *K, ptrdiff_t stride,
-                          const double *x, uint16_t *out) {
-  for (ptrdiff_t i = first; i < last; i++) {
-    const REAL *from = K + i * stride;
-    uint16_t *to = out + i * stride;
-    const double xi = x[i];
-    for (ptrdiff_t j = 0; j <= i; j++) {
-      const float value = (float)(from[j] * (xi * x[j]));
-      uint32_t bits;
-      memcpy(&bits, &value, sizeof bits);
-      bits = value > 0x1p-63f ? bits + 0x4000 : 0;
-      to[j] = (uint16_t)(bits >> 15);
-    }
+/* out = xi K x_j in 16 bits, of `n` columns: single precision without the sign and the last 15 bits.
+   Entries up to 1e-19, too small to change a sum of 1, are 0. */
+static void NAME(shorten)(ptrdiff_t n, const REAL *K, double xi, const double *x, uint16_t *out) {
+  for (ptrdiff_t j = 0; j < n; j++) {
+    const float value = (float)(K[j] * (xi * x[j]));
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    bits = value > 0x1p-63f ? bits + 0x4000 : 0;
+    out[j] = (uint16_t)(bits >> 15);
   }
 }
 

@@ -11,9 +11,8 @@
   void (*mirrored)(ptrdiff_t n_rows, ptrdiff_t n_columns, ptrdiff_t diagonal, const real *K,    \
                    ptrdiff_t stride, const real *turned, ptrdiff_t turned_stride, double close, \
                    double *rows, double *columns, double *extremes);                            \
-  /* out = x_i K x_j in 16 bits, rows first..last up to the diagonal */                         \
-  void (*shorten)(ptrdiff_t first, ptrdiff_t last, const real *K, ptrdiff_t stride,             \
-                  const double *x, uint16_t *out);                                              \
+  /* out = xi K x_j in 16 bits, `n` columns of a row */                                         \
+  void (*shorten)(ptrdiff_t n, const real *K, double xi, const double *x, uint16_t *out);       \
   void (*rescale)(int shift, ptrdiff_t n_rows, ptrdiff_t n_columns, const real *K,              \
                   ptrdiff_t stride, const double *x_rows, const double *x, real *out,           \
                   ptrdiff_t out_stride);

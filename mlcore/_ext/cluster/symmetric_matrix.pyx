@@ -13,7 +13,7 @@ from libc.stdint cimport uint16_t
 
 from mlcore._ext.cluster.scaling_h cimport mirrored
 from mlcore._ext.cluster.scaling_h cimport rescale as rescale_tile
-from mlcore._ext.cluster.scaling_h cimport shorten as shorten_rows
+from mlcore._ext.cluster.scaling_h cimport shorten as shorten_row
 from mlcore._ext.cluster.symmetric_matrix_h cimport SYMMETRIC_ACTIVE as ACTIVE_MODE
 from mlcore._ext.cluster.symmetric_matrix_h cimport SYMMETRIC_POSITIVE as POSITIVE_MODE
 from mlcore._ext.cluster.symmetric_matrix_h cimport SYMMETRIC_PRODUCT as PRODUCT_MODE
@@ -99,10 +99,11 @@ def gather(const floating[::1] rows, const floating[:, ::1] columns, double[::1]
 def shorten(const floating[:, ::1] K, const double[::1] x, uint16_t[:, ::1] out,
             Py_ssize_t first, Py_ssize_t last, int n_threads, /):
     """Write the lower triangle of x_i K_ij x_j, values of at most about 1, in 16 bits."""
-    cdef Py_ssize_t n = K.shape[0], at, top
+    cdef Py_ssize_t n = K.shape[0], at, top, i
     for at in prange(last - first, nogil=True, num_threads=n_threads, schedule="dynamic"):
         top = (last - 1 - at) * ROWS
-        shorten_rows(top, min(top + ROWS, n), &K[0, 0], n, &x[0], &out[0, 0])
+        for i in range(top, min(top + ROWS, n)):
+            shorten_row(i + 1, &K[i, 0], x[i], &x[0], &out[i, 0])
 
 
 def rescale(bint shift, const floating[:, ::1] K, const double[::1] x, floating[:, ::1] out,

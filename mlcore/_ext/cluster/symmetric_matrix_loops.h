@@ -1,47 +1,17 @@
 /* Passes over the lower triangle of a symmetric matrix, each entry read once and used on both sides
    of the diagonal.
 
-   Included for each type of its entries, with PRECISION f, d or short (16 bits, see
-   scaling.c); SUM is the type of the sums and SUMS a vector of them. A panel is some rows
-   from the first column to the diagonal. Sums for its own rows go to `rows`; sums for the rows that
+   Included for each type of its entries, see entry.h. A panel is some rows from the first column
+   to the diagonal. Sums for its own rows go to `rows`; sums for the rows that
    mirror its columns, to `columns`. */
 
-#include "shared/precision.h"
+#include "cluster/entry.h"
 #include "cluster/symmetric_matrix.h"
 
-#ifndef SUM
-#define SUM NAME(sum)
-#define SUMS NAME(sums)
-#define ENTRY NAME(entry)
+#ifndef SYMMETRIC_ROWS
 #define PRODUCTS_ONLY_f 0
 #define PRODUCTS_ONLY_d 0
 #define PRODUCTS_ONLY_short 1
-typedef float entry_f;
-typedef double entry_d, sum_f, sum_d;
-typedef vdouble sums_f, sums_d;
-typedef uint16_t entry_short;
-typedef float sum_short;
-typedef vfloat sums_short;
-
-typedef uint16_t vuint16_half __attribute__((vector_size(VECTOR_BYTES / 2), aligned(2), may_alias));
-typedef uint32_t vuint32 __attribute__((vector_size(VECTOR_BYTES)));
-static inline vfloat widen_short(const uint16_t *p) {
-  return (vfloat)(__builtin_convertvector(*(const vuint16_half *)p, vuint32) << 15);
-}
-static inline double number_f(float k) { return k; }
-static inline double number_d(double k) { return k; }
-static inline float number_short(uint16_t k) {
-  const uint32_t bits = (uint32_t)k << 15;
-  float value;
-  memcpy(&value, &bits, sizeof value);
-  return value;
-}
-static inline vdouble load_sums_f(const double *p) { return load_d(p); }
-static inline vdouble load_sums_d(const double *p) { return load_d(p); }
-static inline vfloat load_sums_short(const float *p) { return load_f(p); }
-static inline void store_sums_f(double *p, vdouble v) { store_d(p, v); }
-static inline void store_sums_d(double *p, vdouble v) { store_d(p, v); }
-static inline void store_sums_short(float *p, vfloat v) { store_f(p, v); }
 /* v where t is positive, else 0. */
 static inline vdouble positive_f(vdouble t, vdouble v) {
   return select_d(greater_d(t, (vdouble){0}), v, (vdouble){0});
@@ -58,8 +28,6 @@ static inline vfloat positive_short(vfloat t, vfloat v) {
 /* of a strip: their sums fit the first caches */
 #define SYMMETRIC_COLUMNS 2048
 #endif
-
-enum { NAME(symmetric_step) = VECTOR_BYTES / sizeof(SUM) };
 
 /* Add the terms of entry `k` to its row and its column; T = k + u_i + u_j. */
 #define SHARES(mode, k, xi, xj, ui, uj, row, column, squares) \
@@ -83,7 +51,7 @@ INLINE void NAME(symmetric_strip)(const int mode, const int n, ptrdiff_t first, 
                                   SUM *squares) {
   SUMS sums[SYMMETRIC_ROWS] = {{0}}, square = {0};
   ptrdiff_t j = first;
-  for (; j + NAME(symmetric_step) <= last; j += NAME(symmetric_step)) {
+  for (; j + ENTRY_STEP <= last; j += ENTRY_STEP) {
     const SUMS xj = NAME(load_sums)(x + j),
                uj = mode == SYMMETRIC_PRODUCT ? xj : NAME(load_sums)(u + j);
     SUMS column = NAME(load_sums)(columns + j);
@@ -97,10 +65,10 @@ INLINE void NAME(symmetric_strip)(const int mode, const int n, ptrdiff_t first, 
   }
   for (int r = 0; r < n; r++) {
     SUM sum = 0;
-    for (int lane = 0; lane < NAME(symmetric_step); lane++) sum += sums[r][lane];
+    for (int lane = 0; lane < ENTRY_STEP; lane++) sum += sums[r][lane];
     rows[r] += sum;
   }
-  for (int lane = 0; lane < NAME(symmetric_step); lane++) *squares += 2 * square[lane];
+  for (int lane = 0; lane < ENTRY_STEP; lane++) *squares += 2 * square[lane];
   for (; j < last; j++)
     for (int r = 0; r < n; r++) {
       SUM k = NAME(number)(K[r * stride + j]), once = 0;

@@ -169,6 +169,13 @@ def scaled_to_unit_sums(
     return result._replace(matrix=matrix.scaled(result.scaling))
 
 
+def scaling_to_unit_sums(
+    matrix: DenseSymmetric | SparseSymmetric, owner: str, tol: float, max_iter: int
+) -> np.ndarray:
+    """Return the scaling reached of a matrix with total support, without its evidence."""
+    return _solve(matrix, owner, tol, True, max_iter, None).scaling
+
+
 def _solve(matrix, owner, tol, newton, max_iter, progress):
     """Find the scaling, first roughly on a copy of K in 16 bits, then on K itself."""
     x, diagonal, rough = 1.0 / np.sqrt(matrix.sums), matrix.diagonal(), None

@@ -1,0 +1,41 @@
+/* Passes over a matrix whose rows and columns are scaled (see sinkhorn_loops.h). */
+#ifndef MLCORE_SINKHORN_H
+#define MLCORE_SINKHORN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* factors of a row with the sum t: (target / t)^power, or target t */
+enum { SINKHORN_SOLVE, SINKHORN_WEIGHT };
+
+#define SINKHORN_LOOPS(real)                                                                        \
+  /* sums t = K x of rows, and `columns` += K' factors */                                           \
+  void (*both_sides)(int mode, ptrdiff_t n_rows, ptrdiff_t m, const real *K, ptrdiff_t stride,      \
+                     const double *x, const double *targets, double power, double *totals,          \
+                     double *factors, double *columns);                                             \
+  /* a = power (log target - log sum_j exp(scale L_j + b_j)) of rows, and `columns` += exp(scale  \
+     L + a + b); `row` holds m values */ \
+  void (*log_rows)(ptrdiff_t n_rows, ptrdiff_t m, const real *L, ptrdiff_t stride, double scale,    \
+                   const double *b, const double *log_targets, double power, double *a,             \
+                   double *row, double *columns);                                                   \
+  /* P = a K b of a row, or with `logs` exp(scale K + a + b); adds sum P log K to `logarithm` */    \
+  void (*scaled_row)(int logs, ptrdiff_t m, const real *K, double scale, double a,                  \
+                     const double *b, double *P, double *logarithm);                                \
+  void (*narrow_row)(ptrdiff_t m, const double *P, real *out);
+
+typedef struct {
+  struct { SINKHORN_LOOPS(float) } f;
+  struct { SINKHORN_LOOPS(double) } d;
+  /* of a matrix of 16 bits (`shorten` in scaling.h) */
+  void (*both_sides_short)(int mode, ptrdiff_t n_rows, ptrdiff_t m, const uint16_t *K,
+                           ptrdiff_t stride, const float *x, const double *targets, double power,
+                           double *totals, double *factors, float *columns);
+  /* of a row P: its total, its largest entry, x = (target - total - P y) / total, and q += P,
+     image += x P */
+  void (*row_evidence)(ptrdiff_t m, const double *P, const double *y, double target, double *total,
+                       double *x, double *largest, double *q, double *image);
+} sinkhorn_loops;
+
+extern const sinkhorn_loops *sinkhorn_table;
+
+#endif

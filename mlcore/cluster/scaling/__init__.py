@@ -1,0 +1,1 @@
+"""Matrices scaled to given row and column sums: entropic optimal transport."""
