@@ -16,11 +16,24 @@ typedef uint16_t entry_short;
 typedef float sum_short;
 typedef vfloat sums_short;
 
+/* GCC takes four instructions for what x86 has one. */
+#if defined(MLCORE_TARGET_AVX512)
+static inline vfloat widen_short(const uint16_t *p) {
+  const __m512i wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)p));
+  return (vfloat)_mm512_slli_epi32(wide, 15);
+}
+#elif defined(MLCORE_TARGET_AVX2)
+static inline vfloat widen_short(const uint16_t *p) {
+  const __m256i wide = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)p));
+  return (vfloat)_mm256_slli_epi32(wide, 15);
+}
+#else
 typedef uint16_t vuint16_half __attribute__((vector_size(VECTOR_BYTES / 2), aligned(2), may_alias));
 typedef uint32_t vuint32 __attribute__((vector_size(VECTOR_BYTES)));
 static inline vfloat widen_short(const uint16_t *p) {
   return (vfloat)(__builtin_convertvector(*(const vuint16_half *)p, vuint32) << 15);
 }
+#endif
 static inline double number_f(float k) { return k; }
 static inline double number_d(double k) { return k; }
 static inline float number_short(uint16_t k) {

@@ -17,4 +17,4 @@ SIMD_TABLE(sinkhorn,
                  .log_rows = log_rows_d,
                  .scaled_row = scaled_row_d,
                  .narrow_row = narrow_row_d},
-           .both_sides_short = both_sides_short, .row_evidence = row_evidence)
+           .both_sides_short = both_sides_short, .evidence = evidence)

@@ -15,14 +15,16 @@ from mlcore._ext.cluster.sinkhorn_h cimport SINKHORN_SOLVE, SINKHORN_WEIGHT
 from mlcore._ext.cluster.sinkhorn_h cimport both_sides as both_sides_of_rows
 from mlcore._ext.cluster.sinkhorn_h cimport both_sides_short as both_sides_of_short_rows
 from mlcore._ext.cluster.sinkhorn_h cimport log_rows as solve_log_rows
-from mlcore._ext.cluster.sinkhorn_h cimport narrow_row, row_evidence, scaled_row
+from mlcore._ext.cluster.sinkhorn_h cimport SINKHORN_EVIDENCE, evidence, narrow_row, scaled_row
 from mlcore._ext.shared.copies_h cimport copy
 
 cdef enum:
     ROWS = 256
+    AT_ONCE = SINKHORN_EVIDENCE
     CACHES = 1 << 24  # bytes; a larger result is written by non-temporal stores
 
 PANEL_ROWS = ROWS
+EVIDENCE_ROWS = AT_ONCE
 SOLVE, WEIGHT = SINKHORN_SOLVE, SINKHORN_WEIGHT
 
 
@@ -51,10 +53,10 @@ def both_sides_short(int mode, const uint16_t[:, ::1] K, const float[::1] x,
                                  power, &totals[top], &factors[top], &columns[p, 0])
 
 
-def log_rows(const floating[:, ::1] L, double scale, const double[::1] b,
+def log_rows(const floating[:, ::1] L, double scale, double shift, const double[::1] b,
              const double[::1] log_targets, double power, double[::1] a, double[:, ::1] columns,
              double[:, ::1] scratch, Py_ssize_t first, Py_ssize_t last, int n_threads, /):
-    """Set a = power (log_targets - log sum exp(scale L + b)), and the sums of exp(scale L + a + b).
+    """Set a = power (log_targets - log sum exp(scale (L - shift) + b)), and the sums of exp(scale (L - shift) + a + b).
 
     `scratch` is (n_threads, m).
     """
@@ -62,14 +64,14 @@ def log_rows(const floating[:, ::1] L, double scale, const double[::1] b,
     for p in prange(first, last, nogil=True, num_threads=n_threads, schedule="dynamic"):
         top = p * ROWS
         memset(&columns[p, 0], 0, m * sizeof(columns[0, 0]))
-        solve_log_rows(min(ROWS, n - top), m, &L[top, 0], m, scale, &b[0], &log_targets[top], power,
-                       &a[top], &scratch[threadid(), 0], &columns[p, 0])
+        solve_log_rows(min(ROWS, n - top), m, &L[top, 0], m, scale, shift, &b[0], &log_targets[top],
+                       power, &a[top], &scratch[threadid(), 0], &columns[p, 0])
 
 
-def shorten(bint logs, const floating[:, ::1] K, double scale, const double[::1] a,
-            const double[::1] b, const double[::1] ones, uint16_t[:, ::1] out,
+def shorten(bint logs, const floating[:, ::1] K, double scale, double shift,
+            const double[::1] a, const double[::1] b, const double[::1] ones, uint16_t[:, ::1] out,
             double[:, ::1] scratch, Py_ssize_t first, Py_ssize_t last, int n_threads, /):
-    """Write a_i K_ij b_j, with `logs` exp(scale K + a + b), in 16 bits; of about 1 at most.
+    """Write a_i K_ij b_j, with `logs` exp(scale (K - shift) + a + b), in 16 bits; of about 1 at most.
 
     `ones` is (m,), `scratch` (n_threads, m).
     """
@@ -81,35 +83,42 @@ def shorten(bint logs, const floating[:, ::1] K, double scale, const double[::1]
         for i in range(p * ROWS, min((p + 1) * ROWS, n)):
             if logs:
                 unused = 0
-                scaled_row(True, m, &K[i, 0], scale, a[i], &b[0], row, &unused)
+                scaled_row(True, m, &K[i, 0], scale, shift, a[i], &b[0], row, &unused)
                 shorten_row(m, row, 1.0, &ones[0], &out[i, 0])
             else:
                 shorten_row(m, &K[i, 0], a[i], &b[0], &out[i, 0])
 
 
-def scaled(bint logs, const floating[:, ::1] K, double scale, const double[::1] a,
-           const double[::1] b, const double[::1] y, const double[::1] targets,
+def scaled(bint logs, const floating[:, ::1] K, double scale, double shift,
+           const double[::1] a, const double[::1] b, const double[::1] y, const double[::1] targets,
            double[::1] totals, double[::1] x, double[::1] largest, double[::1] logarithms,
            double[:, :, ::1] columns, floating[:, ::1] out, double[:, ::1] scratch,
            floating[:, ::1] narrow, Py_ssize_t first, Py_ssize_t last, int n_threads, /):
-    """Write P = a_i K_ij b_j, with `logs` exp(scale K + a + b), unless out is (0, 0), and sums.
+    """Write P = a_i K_ij b_j, with `logs` exp(scale (K - shift) + a + b), unless out is (0, 0), and sums.
 
     These are P's row `totals`, x = (targets - totals - P y) / totals, the `largest` of each row, by
-    panels sum P log K, and the `columns` (panels, 2, m) of P and of P' x. `scratch` and `narrow` are (n_threads, m).
+    panels sum P log K, and the `columns` (panels, 2, m) of P and of P' x. `scratch` is (n_threads,
+    EVIDENCE_ROWS m), `narrow` (n_threads, m).
     """
-    cdef Py_ssize_t n = K.shape[0], m = K.shape[1], p, i
+    cdef Py_ssize_t n = K.shape[0], m = K.shape[1], p, i, strip, top, rows
     cdef bint past = n * m * sizeof(floating) > CACHES
-    cdef double* row
+    cdef double* block
     cdef floating* short_row
     for p in prange(first, last, nogil=True, num_threads=n_threads, schedule="dynamic"):
         memset(&columns[p, 0, 0], 0, 2 * m * sizeof(double))
         logarithms[p] = 0
-        row = &scratch[threadid(), 0]
+        block = &scratch[threadid(), 0]
         short_row = &narrow[threadid(), 0]
-        for i in range(p * ROWS, min((p + 1) * ROWS, n)):
-            scaled_row(logs, m, &K[i, 0], scale, a[i], &b[0], row, &logarithms[p])
-            row_evidence(m, row, &y[0], targets[i], &totals[i], &x[i], &largest[i],
-                         &columns[p, 0, 0], &columns[p, 1, 0])
-            if out.shape[0]:
-                narrow_row(m, row, short_row)
-                copy(1, m, short_row, m, &out[i, 0], m, <int64_t*> NULL, past)
+        for strip in range(ROWS // AT_ONCE):
+            top = p * ROWS + strip * AT_ONCE
+            rows = min(AT_ONCE, n - top)
+            if rows <= 0:
+                break
+            for i in range(rows):
+                scaled_row(logs, m, &K[top + i, 0], scale, shift, a[top + i], &b[0],
+                           block + i * m, &logarithms[p])
+                if out.shape[0]:
+                    narrow_row(m, block + i * m, short_row)
+                    copy(1, m, short_row, m, &out[top + i, 0], m, <int64_t*> NULL, past)
+            evidence(rows, m, block, &y[0], &targets[top], &totals[top], &x[top], &largest[top],
+                     &columns[p, 0, 0], &columns[p, 1, 0])

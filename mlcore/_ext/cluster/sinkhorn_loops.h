@@ -10,36 +10,62 @@
 #ifndef SINKHORN_ROWS
 #include "shared/log.h"
 
+enum { EVIDENCE_ROWS = SINKHORN_EVIDENCE };
 #define SINKHORN_ROWS (VECTOR_BYTES == 64 ? 8 : 4) /* rows whose sums fit the registers */
 #define LOGARITHMS_f 1
 #define LOGARITHMS_d 1
 #define LOGARITHMS_short 0
 static const double units_of_log_2 = 0x1.71547652b82fep0; /* 1 / ln 2 */
 
-static void row_evidence(ptrdiff_t m, const double *P, const double *y, double target,
-                         double *total, double *x, double *largest, double *q, double *image) {
+/* Of `n` rows. */
+INLINE void evidence_of_rows(const int n, ptrdiff_t m, const double *P, const double *y,
+                             const double *targets, double *totals, double *x, double *largest,
+                             double *q, double *image) {
   enum { L = LANES_d };
-  vdouble sums = {0}, products = {0}, tops = {0};
+  vdouble sums[EVIDENCE_ROWS] = {{0}}, products[EVIDENCE_ROWS] = {{0}}, tops[EVIDENCE_ROWS] = {{0}};
   ptrdiff_t j = 0;
   for (; j + L <= m; j += L) {
-    const vdouble p = load_d(P + j);
-    sums += p;
-    tops = max_d(tops, p);
-    products += p * load_d(y + j);
-    store_d(q + j, load_d(q + j) + p);
+    const vdouble yj = load_d(y + j);
+    vdouble column = load_d(q + j);
+    for (int r = 0; r < n; r++) {
+      const vdouble p = load_d(P + r * m + j);
+      sums[r] += p;
+      tops[r] = max_d(tops[r], p);
+      products[r] += p * yj;
+      column += p;
+    }
+    store_d(q + j, column);
   }
-  double sum = lane_sum_d(sums), product = lane_sum_d(products), top = highest_d(tops);
-  for (; j < m; j++) {
-    sum += P[j];
-    if (P[j] > top) top = P[j];
-    product += P[j] * y[j];
-    q[j] += P[j];
+  for (int r = 0; r < n; r++) {
+    double sum = lane_sum_d(sums[r]), product = lane_sum_d(products[r]), top = highest_d(tops[r]);
+    for (ptrdiff_t i = j; i < m; i++) {
+      const double p = P[r * m + i];
+      sum += p;
+      if (p > top) top = p;
+      product += p * y[i];
+      q[i] += p;
+    }
+    totals[r] = sum;
+    largest[r] = top;
+    x[r] = (targets[r] - sum - product) / sum;
   }
-  const double step = (target - sum - product) / sum;
-  for (j = 0; j < m; j++) image[j] += step * P[j];
-  *total = sum;
-  *largest = top;
-  *x = step;
+  for (j = 0; j + L <= m; j += L) {
+    vdouble column = load_d(image + j);
+    for (int r = 0; r < n; r++) column += x[r] * load_d(P + r * m + j);
+    store_d(image + j, column);
+  }
+  for (; j < m; j++)
+    for (int r = 0; r < n; r++) image[j] += x[r] * P[r * m + j];
+}
+
+static void evidence(ptrdiff_t n_rows, ptrdiff_t m, const double *P, const double *y,
+                     const double *targets, double *totals, double *x, double *largest, double *q,
+                     double *image) {
+  if (n_rows == EVIDENCE_ROWS)
+    evidence_of_rows(EVIDENCE_ROWS, m, P, y, targets, totals, x, largest, q, image);
+  else
+    for (ptrdiff_t i = 0; i < n_rows; i++)
+      evidence_of_rows(1, m, P + i * m, y, targets + i, totals + i, x + i, largest + i, q, image);
 }
 #endif
 
@@ -86,8 +112,8 @@ static void NAME(both_sides)(int mode, ptrdiff_t n_rows, ptrdiff_t m, const ENTR
 
 #if NAME(LOGARITHMS)
 static void NAME(log_rows)(ptrdiff_t n_rows, ptrdiff_t m, const REAL *L, ptrdiff_t stride,
-                           double scale, const double *b, const double *log_targets, double power,
-                           double *a, double *row, double *columns) {
+                           double scale, double shift, const double *b, const double *log_targets,
+                           double power, double *a, double *row, double *columns) {
   enum { STEP = LANES_d };
   for (ptrdiff_t i = 0; i < n_rows; i++, L += stride) {
     /* Exponents, and their maximum. */
@@ -95,12 +121,12 @@ static void NAME(log_rows)(ptrdiff_t n_rows, ptrdiff_t m, const REAL *L, ptrdiff
     double top = -INFINITY, sum = 0;
     ptrdiff_t j = 0;
     for (; j + STEP <= m; j += STEP) {
-      const vdouble z = scale * WIDEN(L + j) + load_d(b + j);
+      const vdouble z = scale * (WIDEN(L + j) - shift) + load_d(b + j);
       tops = max_d(tops, z);
       store_d(row + j, z);
     }
     for (; j < m; j++) {
-      row[j] = scale * L[j] + b[j];
+      row[j] = scale * (L[j] - shift) + b[j];
       if (row[j] > top) top = row[j];
     }
     const double highest = highest_d(tops);
@@ -124,22 +150,23 @@ static void NAME(log_rows)(ptrdiff_t n_rows, ptrdiff_t m, const REAL *L, ptrdiff
   }
 }
 
-static void NAME(scaled_row)(int logs, ptrdiff_t m, const REAL *K, double scale, double a,
-                             const double *b, double *P, double *logarithm) {
+static void NAME(scaled_row)(int logs, ptrdiff_t m, const REAL *K, double scale, double shift,
+                             double a, const double *b, double *P, double *logarithm) {
   enum { STEP = LANES_d };
   vdouble sums = {0};
   double sum = 0;
   ptrdiff_t j = 0;
   for (; j + STEP <= m; j += STEP) {
     const vdouble k = WIDEN(K + j), bj = load_d(b + j), zero = {0};
-    const vdouble l = logs ? scale * k : log_d(k);
+    const vdouble l = logs ? scale * (k - shift) : log_d(k);
     const vdouble p = logs ? exp2_d((l + (a + bj)) * units_of_log_2) : k * (a * bj);
     sums += select_d(greater_d(p, zero), p * l, zero);
     store_d(P + j, p);
   }
   for (; j < m; j++) {
-    P[j] = logs ? exp(scale * K[j] + (a + b[j])) : K[j] * (a * b[j]);
-    if (P[j] > 0) sum += P[j] * (logs ? scale * K[j] : log(K[j]));
+    const double l = logs ? scale * (K[j] - shift) : log(K[j]);
+    P[j] = logs ? exp(l + (a + b[j])) : K[j] * (a * b[j]);
+    if (P[j] > 0) sum += P[j] * l;
   }
   *logarithm += sum + lane_sum_d(sums);
 }

@@ -1,6 +1,6 @@
 """The matrix and the sums that `sinkhorn` takes, checked."""
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from scipy import sparse as sp
@@ -9,21 +9,21 @@ from mlcore.checks import as_real, as_samples
 from mlcore.checks.targets import as_targets
 
 _EQUAL_TOTALS = 1e-9  # relative
-_BLOCK = 1 << 15  # entries
 
 
 class Matrix(NamedTuple):
     """Entries (n, m), dense or CSR without zeros, whose logarithms are scale times them.
 
-    With scale None they are the entries of K themselves. `zero` is the value for no entry, `full`
-    True if no entry of a dense matrix has it, and `least` the least value of all.
+    With scale None they are the entries of K themselves. `zero` is the value for no entry, and
+    `full` True if no entry of a dense matrix has it; `extreme` is the least entry of K or of the
+    cost, the largest of log_K, of those that are not `zero`.
     """
 
     entries: Any
     scale: float | None
     zero: float
     full: bool
-    least: float
+    extreme: float
     name: str
 
 
@@ -44,12 +44,12 @@ def as_matrix(K: Any, log_K: Any, cost: Any, reg: Any, owner: str) -> tuple[Matr
     scale = {"K": None, "log_K": 1.0, "cost": -1.0 / strength}[name]
     zero = {"K": 0.0, "log_K": -np.inf, "cost": np.inf}[name]
     values = X.data if sp.issparse(X) else X
-    full, least = _require_values(X, values, name, owner) if values.size else (True, np.inf)
+    full, extreme = _require_values(X, values, name, owner) if values.size else (True, 0.0)
     if sp.issparse(X) and not full:
         X = with_entries(X, X.data != zero)
     if scale is not None:
         _require_range(X, scale, strength, name, owner)
-    return Matrix(X, scale, zero, full, least, name), strength
+    return Matrix(X, scale, zero, full, extreme, name), strength
 
 
 def with_entries(X: sp.csr_array, kept: np.ndarray) -> sp.csr_array:
@@ -59,29 +59,23 @@ def with_entries(X: sp.csr_array, kept: np.ndarray) -> sp.csr_array:
 
 
 def _require_values(X, values, name, owner):
-    """Refuse values that no matrix has; return if none stands for no entry, and the least."""
-    low, high = _extremes(values)
-    if name == "K":
-        good, full = low >= 0.0 and high < np.inf, low > 0.0
-    elif name == "log_K":
-        good, full = low == low and high < np.inf, low > -np.inf
-    else:
-        good, full = low == low and low > -np.inf, high < np.inf
-    if not good:
-        _refuse(X, values, name, owner)
-    return full, low
+    """Refuse values that no matrix has; return if none stands for no entry, and the extreme."""
+    low = float(values.min())
+    if name == "K":  # of which infinity is found by the first sums
+        if not low >= 0.0:
+            refuse(X, name, owner)
+        return low > 0.0, low or float(values.min(where=values > 0, initial=np.inf))
+    high = float(values.max())
+    if not (low == low and (high < np.inf if name == "log_K" else low > -np.inf)):
+        refuse(X, name, owner)
+    if name == "log_K":
+        return low > -np.inf, high if high > -np.inf else 0.0
+    return high < np.inf, low if low < np.inf else 0.0
 
 
-def _extremes(values):
-    """Return minimum and maximum, NaN if any is, in one reading of memory."""
-    step = max(1, _BLOCK // (values.size // len(values)))
-    blocks = [values[start : start + step] for start in range(0, len(values), step)]
-    extremes = np.array([(block.min(), block.max()) for block in blocks])
-    return float(extremes[:, 0].min()), float(extremes[:, 1].max())
-
-
-def _refuse(X, values, name, owner):
+def refuse(X: Any, name: str, owner: str) -> NoReturn:
     """Name the first value that is NaN, infinite on the wrong side, or below 0 in K."""
+    values = X.data if sp.issparse(X) else X
     wrong = np.isnan(values)
     if name == "K":
         wrong |= np.isinf(values) | (values < 0)

@@ -61,13 +61,13 @@ def _penalised(sums, targets, slack):
 def _gap(state, y, found, marginals):
     """Return at least F(P (1 + x + y)) - D, whose marginals are those wanted.
 
-    ``sum P ((1 + t) ln (1 + t) - t) <= sum P t²``, which is a sum over rows and columns. What the
-    marginals still lack, e, moves F by |e| times the largest potential, to first order.
+    ``sum P ((1 + t) ln (1 + t) - t) <= sum P t²``, which is a sum over rows and columns. Rows are
+    exact; what columns still lack, e, moves F by e.b to first order.
     """
     x, p, q = found.x, found.row_sums, found.column_sums
     if not x.min() + y.min() >= -1.0:
         return np.inf
     squares = x @ (marginals.rows - p) + y @ (found.image + q * y)  # sum P t²
     lacking = marginals.columns - q - found.image - q * y
-    largest = max(abs(state.a.max() + state.b.max()), abs(state.a.min() + state.b.min()))
-    return squares + np.abs(lacking).sum() * largest
+    b = state.b - marginals.columns @ state.b / marginals.columns.sum()  # e sums to 0
+    return squares + abs(lacking @ b)

@@ -143,8 +143,8 @@ def _flow(places, rows, columns, name, owner):
         held = np.flatnonzero(sides[n : n + m] == 0)
         raise ValueError(
             f"{name} cannot be scaled: {_some(short, 'row')} must sum to "
-            f"{total * rows[short].sum():.6g}, but {owner} finds positive entries of theirs only in "
-            f"{_some(held, 'column')}, which sum to {total * columns[held].sum():.6g}."
+            f"{total * rows[short].sum():.6g}, but {owner} finds positive entries of theirs "
+            f"only in {_some(held, 'column')}, which sum to {total * columns[held].sum():.6g}."
         )
     # What went along an entry is the residual capacity of its reverse.
     back = graph[n : n + m, :n].tocsr()

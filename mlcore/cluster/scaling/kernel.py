@@ -55,9 +55,9 @@ class _Panels:
     def columns(self, *width: int, dtype: Any = np.float64) -> np.ndarray:
         return np.empty((self._count, *width, self.m), dtype)
 
-    def row(self, dtype: Any = np.float64) -> np.ndarray:
-        """Return a row of scratch for each thread."""
-        return np.empty((self.threads(), self.m), dtype)
+    def row(self, dtype: Any = np.float64, rows: int = 1) -> np.ndarray:
+        """Return a row, or some, of scratch for each thread."""
+        return np.empty((self.threads(), rows * self.m), dtype)
 
 
 def spread_of(L: np.ndarray) -> float:
@@ -115,16 +115,21 @@ class Factored:
 
 
 class DenseKernel:
-    """Dense kernel exp(scale L), or with scale None the array K itself, float32 or float64."""
+    """Dense kernel exp(scale (L - shift)), or with scale None the array K, float32 or float64."""
 
     rough = False
 
     def __init__(
-        self, K: np.ndarray, scale: float | None, owner: str, in_place: bool = False
+        self,
+        K: np.ndarray,
+        scale: float | None,
+        shift: float,
+        owner: str,
+        in_place: bool = False,
     ) -> None:
         self._in_place = in_place
         self.K, self.n, self.m = K, *K.shape
-        self.scale, self._owner = scale, owner
+        self.scale, self.shift, self._owner = scale, shift, owner
         self.logs = scale is not None
         self._panels = _Panels(K.shape)
         self._columns = self._panels.columns()
@@ -150,15 +155,15 @@ class DenseKernel:
         self._products += 2
         a = np.empty(self.n)
         self._panels.run(
-            _ext.log_rows, self.K, self.scale, b, np.log(marginals.rows), marginals.row_power(), a,
-            self._columns, self._panels.row(), work=_EXP,
+            _ext.log_rows, self.K, self.scale, self.shift, b, np.log(marginals.rows),
+            marginals.row_power(), a, self._columns, self._panels.row(), work=_EXP,
         )  # fmt: skip
         return a, self._columns.sum(axis=0)
 
     def tempered(self, share: float) -> "DenseKernel":
         """Return the kernel K^share, of logarithms."""
         assert self.scale is not None
-        return DenseKernel(self.K, self.scale * share, self._owner)
+        return DenseKernel(self.K, self.scale * share, self.shift, self._owner)
 
     def spread(self) -> float:
         """Return the range of logarithms that no factors change, of some rows and columns."""
@@ -180,7 +185,7 @@ class DenseKernel:
 
     def _logarithms(self, K):
         K = K.astype(np.float64)
-        return np.log(K) if self.scale is None else self.scale * K
+        return np.log(K) if self.scale is None else self.scale * (K - self.shift)
 
     def squared(self, a: np.ndarray, b: np.ndarray, weights: np.ndarray) -> Any:
         """Return the function that multiplies by P' diag(weights) P."""
@@ -211,8 +216,8 @@ class DenseKernel:
         short = self._result(np.uint16)
         factors = (a, b) if self.logs else (np.exp(a), np.exp(b))
         self._panels.run(
-            _ext.shorten, self.logs, self.K, self.scale or 0.0, *factors, np.ones(self.m), short,
-            self._panels.row(), work=_EXP,
+            _ext.shorten, self.logs, self.K, self.scale or 0.0, self.shift, *factors,
+            np.ones(self.m), short, self._panels.row(), work=_EXP,
         )  # fmt: skip
         self._products += 1 + (self._copy.n_products if self._copy is not None else 0)
         self._copy = Factored(short, a, b)
@@ -239,8 +244,9 @@ class DenseKernel:
         if not self.logs:
             a, b = np.exp(a), np.exp(b)
         panels.run(
-            _ext.scaled, self.logs, self.K, self.scale or 0.0, a, b, y, targets, totals, x, largest,
-            logarithms, columns, out, panels.row(), panels.row(out.dtype), work=2 * _EXP,
+            _ext.scaled, self.logs, self.K, self.scale or 0.0, self.shift, a, b, y, targets, totals,
+            x, largest, logarithms, columns, out, panels.row(rows=_ext.EVIDENCE_ROWS),
+            panels.row(out.dtype), work=2 * _EXP,
         )  # fmt: skip
         column_sums, image = columns.sum(axis=0)
         return totals, x, largest, column_sums, image, float(logarithms.sum())

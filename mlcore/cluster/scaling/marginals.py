@@ -33,6 +33,13 @@ class Marginals(NamedTuple):
         """Return the same for a column."""
         return 1.0 / (1.0 + self.column_slack)
 
+    def balanced(self, a: np.ndarray, b: np.ndarray) -> float:
+        """Return the constant that a must gain and b lose for the largest dual objective."""
+        if not self.row_slack or not self.column_slack:
+            return 0.0
+        rows, columns = self.row_targets(a).sum(), self.column_targets(b).sum()
+        return float(np.log(rows / columns)) / (self.row_slack + self.column_slack)
+
     def change(self, a: np.ndarray, b: np.ndarray, to_a: np.ndarray, to_b: np.ndarray) -> float:
         """Return the change of the negative dual objective over reg, rows being solved at both."""
         mass = self.row_targets(to_a).sum() - self.row_targets(a).sum() if self.row_slack else 0.0

@@ -7,7 +7,7 @@ from scipy import sparse as sp
 
 from mlcore.cluster.doubly_stochastic.doubly_stochastic import scaling_to_unit_sums
 from mlcore.cluster.doubly_stochastic.symmetric_matrix import as_symmetric
-from mlcore.cluster.scaling.arguments import Matrix, with_entries
+from mlcore.cluster.scaling.arguments import Matrix, refuse, with_entries
 from mlcore.cluster.scaling.evidence import Evidence, evidence_of
 from mlcore.cluster.scaling.feasibility import Support, entries_by_line, support_of
 from mlcore.cluster.scaling.kernel import DenseKernel, SparseKernel
@@ -137,6 +137,10 @@ def solution_of(
     y = direction(kernel, marginals, state, _ACCURACY, found.rough)
     y = y if np.isfinite(y).all() else np.zeros(len(y))
     plan = kernel.finished(state.a, state.b, y, marginals, write)
+    if shift := _shift(problem):  # the kernel's logarithms were less by scale times this
+        shift *= problem.matrix.scale
+        state = state._replace(a=state.a - shift)
+        plan = plan._replace(logarithm=plan.logarithm + shift * plan.row_sums.sum())
     evidence = evidence_of(state, y, plan, marginals)
     if problem.constant:
         evidence = evidence._replace(
@@ -154,18 +158,32 @@ def solution_of(
     return Solution(matrix, a, b, evidence, found, kernel.n_products)
 
 
+def _shift(problem):
+    """Return the constant that is left out of logarithms, whose rounding would be of its size.
+
+    Where sums are exact the plan does not depend on it.
+    """
+    exact = not problem.marginals.column_slack
+    return problem.matrix.extreme if exact and problem.matrix.scale is not None else 0.0
+
+
 def _kernel(problem, owner, logs):
-    X, scale = problem.matrix.entries, problem.matrix.scale
+    X, scale, name = problem.matrix.entries, problem.matrix.scale, problem.matrix.name
+    extreme = problem.matrix.extreme
+    shift = _shift(problem)
+    logs = logs or sp.issparse(X) or extreme < _LEAST
+    if logs and scale is None and np.isinf(X.max()):
+        refuse(X, name, owner)
     if sp.issparse(X):
         data = X.data.astype(np.float64)
-        data = np.log(data) if scale is None else scale * data
+        data = np.log(data) if scale is None else scale * (data - shift)
         return SparseKernel(sp.csr_array((data, X.indices, X.indptr), shape=X.shape), X.dtype)
-    if scale is None and (logs or (problem.matrix.least < _LEAST)):
+    if logs and scale is None:
         require_memory(
             *X.shape, 8, what=f"the logarithms of K in {owner}", instead="pass them, log_K"
         )
-        return DenseKernel(np.log(X, dtype=np.float64), 1.0, owner)
-    return DenseKernel(X, scale, owner, problem.in_place)
+        return DenseKernel(np.log(X, dtype=np.float64), 1.0, 0.0, owner)
+    return DenseKernel(X, scale, shift, owner, problem.in_place)
 
 
 def _solved(kernel, marginals, start, tol, max_iter, newton, progress):

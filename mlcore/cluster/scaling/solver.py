@@ -14,10 +14,12 @@ from mlcore.cluster.scaling.marginals import Marginals
 
 _SWEEPS = 3  # in a row before Newton's method
 _LONGEST_STEP = 2.0  # of a logarithm; the quadratic model does not hold beyond
-_ROUGH = 1e-3  # residual to which a copy in 16 bits is solved
+_ROUGH = 3e-3  # residual to which a copy in 16 bits is solved
 _ROUGH_ACCURACY = 3e-3  # of products with 9 bits
 _ROUGH_STEPS = 100
 _COPIES = 5
+_PATIENCE = 50  # steps
+_NEAR = 1e-3  # residual below which steps make quick progress, if not for rounding
 _LOST = 1e-290  # share of a column's sum that is left
 _SPREAD = 20.0  # of the logarithms of the first level
 _LEVEL = 0.3  # residual at which the next level begins
@@ -52,17 +54,15 @@ def state_at(kernel: Any, marginals: Marginals, b: np.ndarray) -> State:
     return State(a, b, q, residual if good else np.inf)
 
 
-def swept(kernel: Any, marginals: Marginals, now: State) -> State:
-    """Return the state after an update of columns and of rows.
-
-    Columns whose sums underflow are solved by logarithms.
-    """
+def columns_solved(kernel: Any, marginals: Marginals, now: State) -> np.ndarray:
+    """Return the logarithms b that solve the columns; by logarithms where sums underflow."""
     logarithms = np.log(now.column_sums)
     lost = np.flatnonzero(now.column_sums < _LOST * marginals.columns)
     if len(lost):
         logarithms[lost] = now.b[lost] + kernel.log_column_sums(now.a, lost)
     change = np.log(marginals.column_targets(now.b)) - logarithms
-    return state_at(kernel, marginals, now.b + marginals.column_power() * change)
+    b = now.b + marginals.column_power() * change
+    return b - marginals.balanced(now.a, b)
 
 
 def solve_by_levels(
@@ -106,15 +106,11 @@ def solve(
     for _ in range(_COPIES if newton else 0):
         if not _ROUGH < now.residual < np.inf:
             break
-        moved = swept(kernel, marginals, now)
-        trace.append(moved.residual)
-        if not tol < moved.residual < np.inf:
-            return Solved(moved, trace, 0, None)
-        now = moved
-        copy = kernel.shortened(now.a, now.b, marginals)
+        b = columns_solved(kernel, marginals, now)
+        copy = kernel.shortened(now.a, b, marginals)
         if copy is None:
             break
-        found = _steps(copy, marginals, state_at(copy, marginals, now.b), _ROUGH, _ROUGH_STEPS)
+        found = _steps(copy, marginals, state_at(copy, marginals, b), _ROUGH, _ROUGH_STEPS)
         if not found.trace[-1] < 1.0:
             break
         reached = state_at(kernel, marginals, found.state.b)
@@ -135,7 +131,7 @@ def _steps(
     """Return the state after sweeps and Newton's steps from `now`, whose residual ends `trace`."""
     trace = [now.residual] if trace is None else trace
     sweeps, n_newton = (_SWEEPS if rough is not None else 0), 0
-    while tol < now.residual < np.inf and len(trace) <= max_iter and not has_stalled(trace):
+    while tol < now.residual < np.inf and len(trace) <= max_iter and not _is_stuck(trace):
         if progress is not None:
             progress.step(len(trace) - 1, objective=now.residual, change=now.residual)
         moved = None
@@ -146,12 +142,19 @@ def _steps(
                 rough = None
         if moved is None:
             sweeps = 1 if sweeps > _SWEEPS else sweeps + 1
-            moved = swept(kernel, marginals, now)
+            moved = state_at(kernel, marginals, columns_solved(kernel, marginals, now))
         now = moved
         trace.append(now.residual)
     if progress is not None:
         progress.step(len(trace) - 1, objective=now.residual, change=now.residual)
     return Solved(now, trace, n_newton, rough)
+
+
+def _is_stuck(trace):
+    """Return True if the residual no longer falls, near the precision of the sums."""
+    recent = trace[-_PATIENCE:]
+    slow = len(trace) > 2 * _PATIENCE and min(recent) > 0.9 * min(trace[:-_PATIENCE])
+    return has_stalled(trace) or (slow and trace[-1] < _NEAR)
 
 
 def direction(
@@ -173,9 +176,10 @@ def _newton_step(kernel, marginals, now, tol, rough):
     if rough is not None:
         accuracy = max(accuracy, _ROUGH_ACCURACY)
     d = direction(kernel, marginals, now, accuracy, rough)
-    if not marginals.row_slack and not marginals.column_slack:
-        d -= 0.5 * (d.max() + d.min())  # a constant changes nothing
-    d = np.clip(d, -_LONGEST_STEP, _LONGEST_STEP)
+    middle = 0.5 * (d.max() + d.min())  # without slack, a constant changes nothing
+    d = np.clip(d - middle, -_LONGEST_STEP, _LONGEST_STEP)
+    if marginals.column_slack:
+        d += middle
     moved = state_at(kernel, marginals, now.b + d)
     if not moved.residual < np.inf:
         return None
