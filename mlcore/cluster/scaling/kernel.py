@@ -191,7 +191,7 @@ class DenseKernel:
         """Return the function that multiplies by P' diag(weights) P."""
         kernel = self._factored
         if kernel is None:
-            P = self._result(np.float64)
+            P = self._result(self.K.dtype)
             self._write(a, b, np.zeros(self.m), np.ones(self.n), P)
             kernel = Factored(P, a, b)
         times = kernel.squared(a, b, weights)

@@ -16,7 +16,10 @@ from mlcore.cluster.scaling.solver import Solved, direction, solve, solve_by_lev
 from mlcore.estimator.progress import Progress
 from mlcore.runtime.memory import require_memory
 
-_ACCURACY = 3e-3  # of the Newton direction of the duality gap
+_ACCURACY = 1e-6, 3e-3  # of the Newton direction of the duality gap, at best and at worst
+# Range of the logarithms of K above which warm starts pay: 20 times normal numbers, of 600 x 900,
+# take 0.30 s without and 0.03 s with.
+_PEAKED = 140.0
 _LEAST = 1e-150  # entry of K whose products with factors stay in the range of float64
 
 
@@ -134,7 +137,8 @@ def solution_of(
             f"{owner} met factors beyond the range of float64: {problem.matrix.name} has entries "
             "that differ by too many orders of magnitude; with a cost, reg is too small."
         )
-    y = direction(kernel, marginals, state, _ACCURACY, found.rough)
+    accuracy = _ACCURACY[1] if found.rough is not None else np.clip(state.residual, *_ACCURACY)
+    y = direction(kernel, marginals, state, float(accuracy), found.rough)
     y = y if np.isfinite(y).all() else np.zeros(len(y))
     plan = kernel.finished(state.a, state.b, y, marginals, write)
     if shift := _shift(problem):  # the kernel's logarithms were less by scale times this
@@ -178,12 +182,13 @@ def _kernel(problem, owner, logs):
         data = X.data.astype(np.float64)
         data = np.log(data) if scale is None else scale * (data - shift)
         return SparseKernel(sp.csr_array((data, X.indices, X.indptr), shape=X.shape), X.dtype)
-    if logs and scale is None:
+    kernel = DenseKernel(X, scale, shift, owner, problem.in_place)
+    if scale is None and (logs or kernel.spread() > _PEAKED):
         require_memory(
             *X.shape, 8, what=f"the logarithms of K in {owner}", instead="pass them, log_K"
         )
         return DenseKernel(np.log(X, dtype=np.float64), 1.0, 0.0, owner)
-    return DenseKernel(X, scale, shift, owner, problem.in_place)
+    return kernel
 
 
 def _solved(kernel, marginals, start, tol, max_iter, newton, progress):
