@@ -17,7 +17,7 @@ import mlcore
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = [ROOT / "docs" / f"{name}.md" for name in ("index", "start", "missing_values", "metrics")]
-PAGES += [ROOT / "docs" / "coming_from_glmnet_and_liblinear.md"]
+PAGES += [ROOT / "docs" / f"coming_from_{name}.md" for name in ("glmnet_and_liblinear", "pot")]
 GUIDES = [*PAGES, *sorted((ROOT / "docs" / "guides").glob("[!i]*.md"))]
 FAMILIES = [name for name in mlcore.__all__ if inspect.ismodule(getattr(mlcore, name))]
 

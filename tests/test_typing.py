@@ -17,7 +17,7 @@ TYPICAL = ROOT / "tests" / "typing" / "typical_use.py"
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 GUIDES = [ROOT / "docs" / f"{name}.md" for name in ("start", "missing_values", "metrics")]
-GUIDES += [ROOT / "docs" / "coming_from_glmnet_and_liblinear.md"]
+GUIDES += [ROOT / "docs" / f"coming_from_{name}.md" for name in ("glmnet_and_liblinear", "pot")]
 GUIDES += sorted((ROOT / "docs" / "guides").glob("*.md"))
 MISTAKES = {
     "mlcore.svn": "no attribute",

@@ -11,6 +11,7 @@ from scipy import sparse as sp
 from threadpoolctl import threadpool_limits
 
 from mlcore.cluster import (
+    MinCut,
     cut_value,
     min_cut,
     normalized_association,
@@ -141,6 +142,8 @@ def test_forms_of_input_give_the_same_and_are_left_untouched(function):
 def zip_values(found, expected):
     if isinstance(found, float):
         return [(found, expected)]
+    if isinstance(found, MinCut):
+        found, expected = found[:3], expected[:3]  # the flow is None
     return list(zip(found, expected, strict=True))
 
 

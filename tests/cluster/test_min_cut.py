@@ -260,3 +260,56 @@ def test_asymmetry_of_rounding_is_taken_and_averaged():
     for form in (shaken, sp.csr_array(shaken)):
         for ends in ((), (0, 1)):
             assert_allclose(min_cut(form, *ends).value, min_cut(K, *ends).value, rtol=1e-8)
+
+
+@each("seed", range(24))
+def test_directed_cut_and_its_flow_as_proof(seed):
+    rng = np.random.default_rng(seed)
+    n = 2 + seed % 8
+    K = rng.random((n, n)) * (rng.random((n, n)) < [1.0, 0.6, 0.3][seed % 3])
+    if seed % 2:
+        K = np.ceil(3 * K)
+    source, sink = rng.choice(n, 2, replace=False)
+    best = min(
+        K[np.ix_(side == 0, side == 1)].sum()
+        for side in np.indices((2,) * n).reshape(n, -1).T
+        if side[source] == 0 and side[sink] == 1
+    )
+    tolerance = dict(rtol=2 * n * n * EPS, atol=2 * n * n * EPS)
+    forms = [K, sp.csr_array(K), K.astype(np.float32)]
+    for form in forms:
+        cut = min_cut(form, source, sink, directed=True, return_flow=True)
+        assert (cut.labels[source], cut.labels[sink]) == (0, 1)
+        exact = 1 if form.dtype == np.float64 else 1e9  # rounded capacities
+        assert_allclose([cut.value, cut.bound], best, atol=exact * 1e-15, rtol=exact * 1e-15)
+        check_flow(cut, form.toarray() if sp.issparse(form) else form, source, sink)
+        assert min_cut(form, source, sink, directed=True).flow is None
+    both = K + K.T
+    cut = min_cut(both, source, sink, return_flow=True)
+    check_flow(cut, both, source, sink)
+    assert_allclose(min_cut(both, source, sink, directed=True).value, cut.value, **tolerance)
+
+
+def check_flow(cut, K, source, sink):
+    """Within the capacities, conserved, and of the cut's value."""
+    F = cut.flow.toarray()
+    assert (F >= 0).all() and (F <= K * (1 + 4 * EPS)).all() and not F.diagonal().any()
+    net = F.sum(axis=1) - F.sum(axis=0)
+    slack = 1e-13 * (1.0 + K.sum())
+    assert_allclose(net[[source, sink]], [cut.value, -cut.value], atol=slack)
+    assert_allclose(np.delete(net, [source, sink]), 0, atol=slack)
+
+
+def test_directed_cuts_need_source_and_sink_and_capacities():
+    K = [[0.0, 2.0], [1.0, 0.0]]
+    with pytest.raises(ValueError, match="K is not symmetric.* need directed=True"):
+        min_cut(K, 0, 1)
+    with pytest.raises(ValueError, match="directed=True needs a source and a sink"):
+        min_cut(K, directed=True)
+    with pytest.raises(ValueError, match="return_flow=True needs a source and a sink"):
+        min_cut([[0.0, 1.0], [1.0, 0.0]], return_flow=True)
+    for form in (np.array, sp.csr_array):
+        with pytest.raises(ValueError, match=r"K\[1, 0\] is -1.0"):
+            min_cut(form([[0.0, 2.0], [-1.0, 0.0]]), 0, 1, directed=True)
+    assert min_cut(K, 0, 1, directed=True).value == 2.0
+    assert min_cut(K, 1, 0, directed=True).value == 1.0

@@ -15,11 +15,12 @@ from threadpoolctl import threadpool_limits
 from contract import case
 from mlcore.checks.errors import ConvergenceWarning
 from mlcore.cluster import doubly_stochastic, sinkhorn
-from mlcore.cluster.scaling.kernel import DenseKernel
 from mlcore.cluster.scaling.marginals import Marginals
+from mlcore.cluster.scaling.scaled_kernel import DenseKernel
 from mlcore.cluster.scaling.solver import state_at
 
 COST = np.array([[0, 1, 3, 2], [2, 0, 1, 4], [5, 2, 0, 1]])
+POTENTIALS = "row_potentials", "column_potentials"
 ROWS, COLUMNS = (0.5, 0.3, 0.2), (0.1, 0.4, 0.25, 0.25)
 
 
@@ -139,8 +140,8 @@ def test_transport_between_clouds_and_its_bounds(reg):
     r, c = rng.gamma(2.0, size=60) + 0.1, rng.gamma(2.0, size=90) + 0.1
     r, c = r / r.sum(), c / c.sum()
     found = sinkhorn(cost=cost, rows=r, columns=c, reg=reg)
-    check(found._replace(row_potentials=found.row_potentials / reg,
-                         column_potentials=found.column_potentials / reg), -cost / reg, r, c)  # fmt: skip
+    logarithms = {name: getattr(found, name) / reg for name in POTENTIALS}
+    check(found._replace(**logarithms), -cost / reg, r, c)
     A = sp.vstack([sp.kron(sp.eye(60), np.ones(90)), sp.kron(np.ones(60), sp.eye(90))])
     exact = linprog(cost.ravel(), A_eq=A, b_eq=np.concatenate((r, c))).fun
     assert found.transport_lower_bound <= exact + 1e-12
@@ -478,7 +479,7 @@ def test_progress():
     (({"K": [[1.0, 2.0]], "columns": [1.0, -1.0]},), r"columns\[1\] is -1"),
     (({"K": [[1.0, 2.0]], "columns": [0.0, 0.0]},), "columns sums to 0"),
     (({"K": [[1.0, 2.0]], "columns": [1.0, 2.0, 3.0]},), "columns|samples"),
-    (({"K": [[1.0, 2.0]], "rows": [1.0], "columns": [1.0, 2.0]},), "rows sum to 1 and columns to 3"),
+    (({"K": [[1.0, 2.0]], "rows": [1.0], "columns": [1.0, 2.0]},), "sum to 1 and columns to 3"),
     (({"K": [[1.0, 2.0]], "marginal_penalty": (1.0, 2.0, 3.0)},), "marginal_penalty has 3 values"),
     (({"K": [[1.0, 2.0]], "marginal_penalty": -1.0},), "marginal_penalty"),
     (({"K": [[1.0, 2.0]], "init": [0.0]},), "init must be the pair"),

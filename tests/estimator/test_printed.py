@@ -23,6 +23,7 @@ from mlcore.cluster import (
     frobenius_projection,
     gap_statistic,
     min_cut,
+    sinkhorn,
 )
 from mlcore.decomposition import CCA, PCA, principal_angles
 from mlcore.entropy import fit_table, maximum_entropy, rake
@@ -62,6 +63,7 @@ RESULTS = {
     "LogisticPath": lambda: LogisticRegression().path(X, Y > 0),
     "LogisticVerification": lambda: LogisticRegression().fit(X, Y > 0).verify(X, Y > 0),
     "MaximumEntropy": lambda: maximum_entropy(X, np.zeros(12)),
+    "Scaling": lambda: sinkhorn(K),
     "MinCut": lambda: min_cut(K),
     "MixtureSelection": lambda: select_mixture(X[:, :2], n_components=[1, 2], random_state=0),
     "Optimality": lambda: SVC().fit(X, Y > 0).verify(X, Y > 0),

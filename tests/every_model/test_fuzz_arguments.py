@@ -145,7 +145,10 @@ CALLS = {
         cluster.frobenius_projection,
         {"K": K, "tol": 1e-6, "max_iter": 100},
     ),
-    "cluster.min_cut": (cluster.min_cut, {"K": K, "source": 0, "sink": 3}),
+    "cluster.min_cut": (
+        cluster.min_cut,
+        {"K": K, "source": 0, "sink": 3, "directed": True, "return_flow": True},
+    ),
     "cluster.nearest_neighbors": (
         cluster.nearest_neighbors,
         {"X": X, "n_neighbors": 3, "queries": X[:4] + 1, "include_self": False},
@@ -164,6 +167,18 @@ CALLS = {
     "cluster.silhouette_score": (
         cluster.silhouette_score,
         {"X": X, "labels": Y, "sample_size": 10, "sample_weight": np.ones(12)},
+    ),
+    "cluster.sinkhorn": (
+        cluster.sinkhorn,
+        {
+            "K": K,
+            "rows": np.ones(len(K)),
+            "columns": np.ones(len(K)),
+            "support": "limit",
+            "tol": 1e-9,
+            "method": "auto",
+            "max_iter": 100,
+        },
     ),
     "decomposition.principal_angles": (
         decomposition.principal_angles,

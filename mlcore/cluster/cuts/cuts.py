@@ -6,9 +6,17 @@ The graph is a symmetric matrix K >= 0: an edge of weight K[i, j] between sample
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse as sp
 
-from mlcore.checks import as_integer, as_weights
-from mlcore.cluster.cuts.edge_sums import EdgeSums, as_graph, edge_sums, without_diagonal
+from mlcore.checks import as_bool, as_integer, as_weights
+from mlcore.cluster.cuts.edge_sums import (
+    EdgeSums,
+    as_directed_graph,
+    as_graph,
+    directed_cut,
+    edge_sums,
+    without_diagonal,
+)
 from mlcore.cluster.cuts.max_flow import minimum_st_cut
 from mlcore.cluster.cuts.stoer_wagner import global_min_cut
 from mlcore.cluster.partition import as_partition
@@ -27,23 +35,34 @@ class MinCut(NamedTuple):
     bound : float
         Lower bound on the weight of any cut: the value of a flow from source to sink; without
         these, the least connectivity of samples that were merged. Equals `value` up to rounding.
+    flow : csr_array of shape (n_samples, n_samples), or None
+        If asked for, that flow: what goes from i to j, at most K[i, j]; what enters a sample other
+        than source and sink also leaves it, up to rounding.
 
     Examples
     --------
     >>> from mlcore.cluster import min_cut
-    >>> value, labels, bound = min_cut([[0, 2, 1], [2, 0, 2], [1, 2, 0]])
-    >>> value == bound
+    >>> cut = min_cut([[0, 2, 1], [2, 0, 2], [1, 2, 0]])
+    >>> cut.value == cut.bound
     True
     """
 
     value: float
     labels: np.ndarray
     bound: float
+    flow: sp.csr_array | None = None
 
     __repr__ = fields_as_table
 
 
-def min_cut(K: Any, source: int | None = None, sink: int | None = None) -> MinCut:
+def min_cut(
+    K: Any,
+    source: int | None = None,
+    sink: int | None = None,
+    *,
+    directed: bool = False,
+    return_flow: bool = False,
+) -> MinCut:
     """Find a minimum cut of a graph, of all cuts or of those between two samples.
 
     Without `source` and `sink`, vertices are ordered as by Stoer and Wagner [1]_: the last one is a
@@ -58,11 +77,16 @@ def min_cut(K: Any, source: int | None = None, sink: int | None = None) -> MinCu
         Affinities: symmetric, not negative. The diagonal does not count.
     source, sink : int, optional
         Two different samples to separate; both or neither.
+    directed : bool, default=False
+        Let K[i, j] be the capacity from i to j alone, so that K need not be symmetric. The value is
+        that of the edges from the source's side to the sink's; both must be given.
+    return_flow : bool, default=False
+        Return a maximum flow from source to sink, which proves that no cut is lighter.
 
     Returns
     -------
     cut : MinCut
-        `value`, `labels` and `bound`; one of the cuts, if several are lightest.
+        `value`, `labels`, `bound` and `flow`; one of the cuts, if several are lightest.
 
     Raises
     ------
@@ -95,26 +119,61 @@ def min_cut(K: Any, source: int | None = None, sink: int | None = None) -> MinCu
     (3.0, [0, 0, 1, 1])
     >>> min_cut(K, source=0, sink=1).value
     4.0
+    >>> min_cut([[0, 2, 1], [0, 0, 1], [0, 0, 0]], 0, 2, directed=True).value
+    2.0
     """
-    K = as_graph(K, "min_cut", min_samples=2)
+    directed = as_bool(directed, "directed", owner="min_cut")
+    return_flow = as_bool(return_flow, "return_flow", owner="min_cut")
+    K = as_directed_graph(K, "min_cut") if directed else _as_undirected_graph(K)
     n = K.shape[0]
     if source is None and sink is None:
+        if directed or return_flow:
+            given = "directed" if directed else "return_flow"
+            raise ValueError(f"min_cut: {given}=True needs a source and a sink.")
         bound, inside = global_min_cut(without_diagonal(K))
         labels = (inside != inside[0]).astype(np.int32)
-    else:
-        if source is None or sink is None:
-            missing = "source" if source is None else "sink"
-            raise ValueError(
-                f"min_cut: {missing} is missing: give both source and sink for a cut between two "
-                "samples, or neither for the lightest cut of all."
-            )
-        source = as_integer(source, "source", owner="min_cut", at_least=0, at_most=n - 1)
-        sink = as_integer(sink, "sink", owner="min_cut", at_least=0, at_most=n - 1)
-        if source == sink:
-            raise ValueError(f"min_cut: source and sink are both {source}, but must differ.")
-        bound, labels = minimum_st_cut(without_diagonal(K), source, sink)
-    sums = edge_sums(K, labels, np.ones(n))
-    return MinCut(float(sums.across.sum() / 2), labels, bound)
+        return MinCut(_undirected_value(K, labels), labels, bound)
+    if source is None or sink is None:
+        missing = "source" if source is None else "sink"
+        raise ValueError(
+            f"min_cut: {missing} is missing: give both source and sink for a cut between two "
+            "samples, or neither for the lightest cut of all."
+        )
+    source = as_integer(source, "source", owner="min_cut", at_least=0, at_most=n - 1)
+    sink = as_integer(sink, "sink", owner="min_cut", at_least=0, at_most=n - 1)
+    if source == sink:
+        raise ValueError(f"min_cut: source and sink are both {source}, but must differ.")
+    W = without_diagonal(K, directed=directed)
+    bound, labels = minimum_st_cut(W, source, sink, whole_flow=return_flow)
+    value = directed_cut(K, labels) if directed else _undirected_value(K, labels)
+    flow = _flow(without_diagonal(K, directed=directed), W) if return_flow else None
+    return MinCut(value, labels, bound, flow)
+
+
+def _as_undirected_graph(K):
+    try:
+        return as_graph(K, "min_cut", min_samples=2)
+    except ValueError as error:
+        if not str(error).startswith("K is not symmetric"):
+            raise
+        raise ValueError(f"{error} Capacities from i to j alone need directed=True.") from None
+
+
+def _undirected_value(K, labels):
+    return float(edge_sums(K, labels, np.ones(len(labels))).across.sum() / 2)
+
+
+def _flow(capacities, residual):
+    """Return what goes from i to j, less what goes back."""
+    if sp.issparse(capacities):
+        capacities.sort_indices()
+        capacities.data -= residual.data  # the patterns are the same
+        np.maximum(capacities.data, 0.0, out=capacities.data)
+        capacities.eliminate_zeros()
+        return capacities
+    capacities -= residual
+    np.maximum(capacities, 0.0, out=capacities)
+    return sp.csr_array(capacities)
 
 
 def cut_value(K: Any, labels: Any, *, sample_weight: Any = None) -> float:

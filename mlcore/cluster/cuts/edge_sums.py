@@ -11,6 +11,7 @@ from mlcore.cluster.doubly_stochastic.symmetric_matrix import as_symmetric
 from mlcore.runtime.memory import require_memory
 from mlcore.runtime.threads import effective_threads, pieces
 
+_BLOCK = 1 << 20  # entries
 _TILE = 128  # rows and columns: the transpose is read across cache lines
 
 
@@ -55,20 +56,62 @@ def edge_sums(K: Any, codes: Any, weights: Any) -> EdgeSums:
     )
 
 
-def without_diagonal(K: Any) -> np.ndarray | sp.csr_array:
-    """Return a copy in float64 without the diagonal, exactly symmetric."""
+def without_diagonal(K: Any, *, directed: bool = False) -> np.ndarray | sp.csr_array:
+    """Return a copy in float64 without the diagonal, exactly symmetric.
+
+    A `directed` graph keeps its weights; of CSR the pattern becomes symmetric, with zeros.
+    """
     n = K.shape[0]
     if sp.issparse(K):
         K = K.astype(np.float64)
-        K = (0.5 * K + 0.5 * K.T).tocoo()
+        K = (K if directed else 0.5 * K + 0.5 * K.T).tocoo()
         edge = K.row != K.col
-        return sp.csr_array((K.data[edge], (K.row[edge], K.col[edge])), shape=(n, n))
+        data, rows, cols = K.data[edge], K.row[edge], K.col[edge]
+        if directed:
+            data = np.concatenate((data, np.zeros(len(data))))
+            rows, cols = np.concatenate((rows, cols)), np.concatenate((cols, rows))
+        return sp.csr_array((data, (rows, cols)), shape=(n, n))
     require_memory(n, n, 8, what="min_cut's copy of K", instead="pass the strongest edges as CSR")
     W = np.empty((n, n))
     for top in range(0, n, _TILE):
         rows = slice(top, top + _TILE)
+        if directed:
+            W[rows] = K[rows]
+            continue
         np.multiply(K[rows], 0.5, out=W[rows], dtype=np.float64)
         for left in range(0, n, _TILE):
             W[rows, left : left + _TILE] += 0.5 * K[left : left + _TILE, rows].T
     np.fill_diagonal(W, 0)
     return W
+
+
+def as_directed_graph(K: Any, owner: str) -> np.ndarray | sp.csr_array:
+    """Return weights of at least 0 of edges from rows to columns, dense or CSR."""
+    K = as_samples(K, owner=owner, name="K", accept_sparse=True, min_samples=2)
+    if K.shape[0] != K.shape[1]:
+        raise ValueError(f"K has shape {K.shape}; {owner} needs a square matrix.")
+    values = K.data if sp.issparse(K) else K
+    if values.size and values.min() < 0:
+        i, j, value = _first_negative(K)
+        raise ValueError(
+            f"Negative values in data passed as K: K[{i}, {j}] is {value!s}; {owner} takes "
+            "capacities of at least 0."
+        )
+    return K
+
+
+def _first_negative(K):
+    entries = K.tocoo() if sp.issparse(K) else sp.coo_array(np.minimum(K, 0))
+    at = int(np.argmax(entries.data < 0))
+    return int(entries.row[at]), int(entries.col[at]), entries.data[at]
+
+
+def directed_cut(K: Any, labels: np.ndarray) -> float:
+    """Return the weight of the edges from side 0 to side 1."""
+    rows, ends = np.flatnonzero(labels == 0), (labels == 1).astype(np.float64)
+    step = max(1, _BLOCK // len(labels))
+    total = 0.0
+    for start in range(0, len(rows), step):
+        block = K[rows[start : start + step]].astype(np.float64)
+        total += float((block @ ends).sum())
+    return total

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mlcore.cluster.scaling.kernel import Finished
 from mlcore.cluster.scaling.marginals import Marginals
+from mlcore.cluster.scaling.scaled_kernel import Finished
 from mlcore.cluster.scaling.solver import State
 
 

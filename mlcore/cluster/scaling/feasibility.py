@@ -1,4 +1,4 @@
-"""Which matrices can be scaled to given sums, with the proof when one cannot.
+"""Test for a scaling to given sums, with the proof where there is none.
 
 A plan with the support of K exists if every set of rows has sums of at most those of its columns;
 it is a scaling of K if no set of rows fills its columns to the last while others use them too [1]_.

@@ -10,8 +10,8 @@ from mlcore.cluster.doubly_stochastic.symmetric_matrix import as_symmetric
 from mlcore.cluster.scaling.arguments import Matrix, refuse, with_entries
 from mlcore.cluster.scaling.evidence import Evidence, evidence_of
 from mlcore.cluster.scaling.feasibility import Support, entries_by_line, support_of
-from mlcore.cluster.scaling.kernel import DenseKernel, SparseKernel
 from mlcore.cluster.scaling.marginals import Marginals
+from mlcore.cluster.scaling.scaled_kernel import DenseKernel, SparseKernel
 from mlcore.cluster.scaling.solver import Solved, direction, solve, solve_by_levels
 from mlcore.estimator.progress import Progress
 from mlcore.runtime.memory import require_memory

@@ -18,6 +18,7 @@ _ROUGH = 3e-3  # residual to which a copy in 16 bits is solved
 _ROUGH_ACCURACY = 3e-3  # of products with 9 bits
 _ROUGH_STEPS = 100
 _COPIES = 5
+_ROUNDING = 8 * float(np.finfo(np.float64).eps)
 _PATIENCE = 50  # steps
 _NEAR = 1e-3  # residual below which steps make quick progress, if not for rounding
 _LOST = 1e-290  # share of a column's sum that is left
@@ -167,6 +168,11 @@ def direction(
     power = marginals.row_power()
     times = kernel.squared(now.a, now.b, power / marginals.row_targets(now.a))
     diagonal = now.column_sums + marginals.column_slack * marginals.column_targets(now.b)
+    # The rounding of q, a constant's share of which no direction takes away.
+    rounding = _ROUNDING * np.sqrt(diagonal.sum() / (right @ (right / diagonal)))
+    if not rounding < 1.0:
+        return np.zeros_like(right)
+    accuracy = max(accuracy, float(rounding))
     return newton_direction(lambda d: diagonal * d - times(d), right, diagonal, accuracy)
 
 

@@ -1,14 +1,14 @@
-#include "cluster/sinkhorn.h"
+#include "cluster/scaled_kernel.h"
 
 #include "shared/table.h"
 
-#define LOOPS "cluster/sinkhorn_loops.h"
+#define LOOPS "cluster/scaled_kernel_loops.h"
 #include "shared/both_precisions.h"
 
 #define PRECISION short
-#include "cluster/sinkhorn_loops.h"
+#include "cluster/scaled_kernel_loops.h"
 
-SIMD_TABLE(sinkhorn,
+SIMD_TABLE(scaled_kernel,
            .f = {.both_sides = both_sides_f,
                  .log_rows = log_rows_f,
                  .scaled_row = scaled_row_f,

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse as sp
 
-from mlcore._ext.cluster import sinkhorn as _ext
+from mlcore._ext.cluster import scaled_kernel as _ext
 from mlcore.cluster.scaling.marginals import Marginals
 from mlcore.runtime.memory import require_memory
 from mlcore.runtime.scratch import scratch_array

@@ -1,16 +1,16 @@
-/* Passes over a matrix whose rows and columns are scaled (see sinkhorn_loops.h). */
-#ifndef MLCORE_SINKHORN_H
-#define MLCORE_SINKHORN_H
+/* Passes over a matrix whose rows and columns are scaled (see scaled_kernel_loops.h). */
+#ifndef MLCORE_SCALED_KERNEL_H
+#define MLCORE_SCALED_KERNEL_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 /* factors of a row with the sum t: (target / t)^power, or target t */
-enum { SINKHORN_SOLVE, SINKHORN_WEIGHT };
+enum { SCALED_KERNEL_SOLVE, SCALED_KERNEL_WEIGHT };
 
-enum { SINKHORN_EVIDENCE = 4 }; /* rows at once */
+enum { SCALED_KERNEL_EVIDENCE = 4 }; /* rows at once */
 
-#define SINKHORN_LOOPS(real)                                                                                  \
+#define SCALED_KERNEL_LOOPS(real)                                                                             \
   /* sums t = K x of rows, and `columns` += K' factors */                                                     \
   void (*both_sides)(int mode, ptrdiff_t n_rows, ptrdiff_t m, const real *K, ptrdiff_t stride,                \
                      const double *x, const double *targets, double power, double *totals,                    \
@@ -26,19 +26,19 @@ enum { SINKHORN_EVIDENCE = 4 }; /* rows at once */
   void (*narrow_row)(ptrdiff_t m, const double *P, real *out);
 
 typedef struct {
-  struct { SINKHORN_LOOPS(float) } f;
-  struct { SINKHORN_LOOPS(double) } d;
+  struct { SCALED_KERNEL_LOOPS(float) } f;
+  struct { SCALED_KERNEL_LOOPS(double) } d;
   /* of a matrix of 16 bits (`shorten` in scaling.h) */
   void (*both_sides_short)(int mode, ptrdiff_t n_rows, ptrdiff_t m, const uint16_t *K,
                            ptrdiff_t stride, const float *x, const double *targets, double power,
                            double *totals, double *factors, float *columns);
-  /* of rows P, at most SINKHORN_EVIDENCE: totals, largest entries, x = (target - total - P y) /
+  /* of rows P, at most SCALED_KERNEL_EVIDENCE: totals, largest entries, x = (target - total - P y) /
      total, and q += P'1, image += P'x */
   void (*evidence)(ptrdiff_t n_rows, ptrdiff_t m, const double *P, const double *y,
                    const double *targets, double *totals, double *x, double *largest, double *q,
                    double *image);
-} sinkhorn_loops;
+} scaled_kernel_loops;
 
-extern const sinkhorn_loops *sinkhorn_table;
+extern const scaled_kernel_loops *scaled_kernel_table;
 
 #endif

@@ -1,4 +1,6 @@
-"""Hot loops of mlcore.cluster.scaling: updates of rows and columns in one reading of a matrix.
+"""Hot loops of mlcore.cluster.scaling.scaled_kernel.
+
+Updates of rows and columns in one reading of a matrix.
 
 Panels of PANEL_ROWS rows are divided among threads. A panel sets its rows, and adds the sums of its
 columns to its own row of `columns` (panels, m), which the caller sums in the order of the panels:
@@ -11,21 +13,22 @@ from libc.stdint cimport int64_t, uint16_t
 from libc.string cimport memset
 
 from mlcore._ext.cluster.scaling_h cimport shorten as shorten_row
-from mlcore._ext.cluster.sinkhorn_h cimport SINKHORN_SOLVE, SINKHORN_WEIGHT
-from mlcore._ext.cluster.sinkhorn_h cimport both_sides as both_sides_of_rows
-from mlcore._ext.cluster.sinkhorn_h cimport both_sides_short as both_sides_of_short_rows
-from mlcore._ext.cluster.sinkhorn_h cimport log_rows as solve_log_rows
-from mlcore._ext.cluster.sinkhorn_h cimport SINKHORN_EVIDENCE, evidence, narrow_row, scaled_row
+from mlcore._ext.cluster.scaled_kernel_h cimport SCALED_KERNEL_SOLVE, SCALED_KERNEL_WEIGHT
+from mlcore._ext.cluster.scaled_kernel_h cimport both_sides as both_sides_of_rows
+from mlcore._ext.cluster.scaled_kernel_h cimport both_sides_short as both_sides_of_short_rows
+from mlcore._ext.cluster.scaled_kernel_h cimport log_rows as solve_log_rows
+from mlcore._ext.cluster.scaled_kernel_h cimport SCALED_KERNEL_EVIDENCE as EVIDENCE
+from mlcore._ext.cluster.scaled_kernel_h cimport evidence, narrow_row, scaled_row
 from mlcore._ext.shared.copies_h cimport copy
 
 cdef enum:
     ROWS = 256
-    AT_ONCE = SINKHORN_EVIDENCE
+    AT_ONCE = EVIDENCE
     CACHES = 1 << 24  # bytes; a larger result is written by non-temporal stores
 
 PANEL_ROWS = ROWS
 EVIDENCE_ROWS = AT_ONCE
-SOLVE, WEIGHT = SINKHORN_SOLVE, SINKHORN_WEIGHT
+SOLVE, WEIGHT = SCALED_KERNEL_SOLVE, SCALED_KERNEL_WEIGHT
 
 
 def both_sides(int mode, const floating[:, ::1] K, const double[::1] x, const double[::1] targets,
@@ -56,9 +59,9 @@ def both_sides_short(int mode, const uint16_t[:, ::1] K, const float[::1] x,
 def log_rows(const floating[:, ::1] L, double scale, double shift, const double[::1] b,
              const double[::1] log_targets, double power, double[::1] a, double[:, ::1] columns,
              double[:, ::1] scratch, Py_ssize_t first, Py_ssize_t last, int n_threads, /):
-    """Set a = power (log_targets - log sum exp(scale (L - shift) + b)), and the sums of exp(scale (L - shift) + a + b).
+    """Set a = power (log_targets - log sum exp(l + b)), and sums of exp(l + a + b), by columns.
 
-    `scratch` is (n_threads, m).
+    The logarithms l are scale (L - shift). `scratch` is (n_threads, m).
     """
     cdef Py_ssize_t n = L.shape[0], m = L.shape[1], p, top
     for p in prange(first, last, nogil=True, num_threads=n_threads, schedule="dynamic"):
@@ -71,9 +74,9 @@ def log_rows(const floating[:, ::1] L, double scale, double shift, const double[
 def shorten(bint logs, const floating[:, ::1] K, double scale, double shift,
             const double[::1] a, const double[::1] b, const double[::1] ones, uint16_t[:, ::1] out,
             double[:, ::1] scratch, Py_ssize_t first, Py_ssize_t last, int n_threads, /):
-    """Write a_i K_ij b_j, with `logs` exp(scale (K - shift) + a + b), in 16 bits; of about 1 at most.
+    """Write a_i K_ij b_j, with `logs` exp(l + a + b), in 16 bits; of about 1 at most.
 
-    `ones` is (m,), `scratch` (n_threads, m).
+    l is as for `log_rows`, of K. `ones` is (m,), `scratch` (n_threads, m).
     """
     cdef Py_ssize_t n = K.shape[0], m = K.shape[1], p, i
     cdef double unused
@@ -94,7 +97,7 @@ def scaled(bint logs, const floating[:, ::1] K, double scale, double shift,
            double[::1] totals, double[::1] x, double[::1] largest, double[::1] logarithms,
            double[:, :, ::1] columns, floating[:, ::1] out, double[:, ::1] scratch,
            floating[:, ::1] narrow, Py_ssize_t first, Py_ssize_t last, int n_threads, /):
-    """Write P = a_i K_ij b_j, with `logs` exp(scale (K - shift) + a + b), unless out is (0, 0), and sums.
+    """Write P = a_i K_ij b_j, with `logs` exp(l + a + b), unless out is (0, 0), and sums.
 
     These are P's row `totals`, x = (targets - totals - P y) / totals, the `largest` of each row, by
     panels sum P log K, and the `columns` (panels, 2, m) of P and of P' x. `scratch` is (n_threads,

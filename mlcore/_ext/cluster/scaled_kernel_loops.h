@@ -5,13 +5,13 @@
    Included for each type of its entries, see entry.h. */
 
 #include "cluster/entry.h"
-#include "cluster/sinkhorn.h"
+#include "cluster/scaled_kernel.h"
 
-#ifndef SINKHORN_ROWS
+#ifndef SCALED_KERNEL_ROWS
 #include "shared/log.h"
 
-enum { EVIDENCE_ROWS = SINKHORN_EVIDENCE };
-#define SINKHORN_ROWS (VECTOR_BYTES == 64 ? 8 : 4) /* rows whose sums fit the registers */
+enum { EVIDENCE_ROWS = SCALED_KERNEL_EVIDENCE };
+#define SCALED_KERNEL_ROWS (VECTOR_BYTES == 64 ? 8 : 4) /* rows whose sums fit the registers */
 #define LOGARITHMS_f 1
 #define LOGARITHMS_d 1
 #define LOGARITHMS_short 0
@@ -73,8 +73,8 @@ static void evidence(ptrdiff_t n_rows, ptrdiff_t m, const double *P, const doubl
 INLINE void NAME(strip)(const int mode, const int n, ptrdiff_t m, const ENTRY *K, ptrdiff_t stride,
                         const SUM *x, const double *targets, double power, double *totals,
                         double *factors, SUM *columns) {
-  SUMS sums[SINKHORN_ROWS] = {{0}};
-  SUM factor[SINKHORN_ROWS];
+  SUMS sums[SCALED_KERNEL_ROWS] = {{0}};
+  SUM factor[SCALED_KERNEL_ROWS];
   ptrdiff_t j = 0;
   for (; j + ENTRY_STEP <= m; j += ENTRY_STEP) {
     const SUMS xj = NAME(load_sums)(x + j);
@@ -85,7 +85,7 @@ INLINE void NAME(strip)(const int mode, const int n, ptrdiff_t m, const ENTRY *K
     for (int lane = 0; lane < ENTRY_STEP; lane++) sum += sums[r][lane];
     for (ptrdiff_t i = j; i < m; i++) sum += NAME(number)(K[r * stride + i]) * x[i];
     totals[r] = sum;
-    if (mode == SINKHORN_WEIGHT) factors[r] = targets[r] * sum;
+    if (mode == SCALED_KERNEL_WEIGHT) factors[r] = targets[r] * sum;
     else factors[r] = power == 1.0 ? targets[r] / sum : pow(targets[r] / sum, power);
     factor[r] = (SUM)factors[r];
   }
@@ -102,9 +102,9 @@ static void NAME(both_sides)(int mode, ptrdiff_t n_rows, ptrdiff_t m, const ENTR
                              ptrdiff_t stride, const SUM *x, const double *targets, double power,
                              double *totals, double *factors, SUM *columns) {
   ptrdiff_t i = 0;
-  for (; i + SINKHORN_ROWS <= n_rows; i += SINKHORN_ROWS)
-    NAME(strip)(mode, SINKHORN_ROWS, m, K + i * stride, stride, x, targets + i, power, totals + i,
-                factors + i, columns);
+  for (; i + SCALED_KERNEL_ROWS <= n_rows; i += SCALED_KERNEL_ROWS)
+    NAME(strip)(mode, SCALED_KERNEL_ROWS, m, K + i * stride, stride, x, targets + i, power,
+                totals + i, factors + i, columns);
   for (; i < n_rows; i++)
     NAME(strip)(mode, 1, m, K + i * stride, stride, x, targets + i, power, totals + i, factors + i,
                 columns);
