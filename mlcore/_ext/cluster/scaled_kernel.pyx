@@ -121,7 +121,10 @@ def scaled(bint logs, const floating[:, ::1] K, double scale, double shift,
                 scaled_row(logs, m, &K[top + i, 0], scale, shift, a[top + i], &b[0],
                            block + i * m, &logarithms[p])
                 if out.shape[0]:
-                    narrow_row(m, block + i * m, short_row)
+                    if floating is double:
+                        short_row = block + i * m
+                    else:
+                        narrow_row(m, block + i * m, short_row)
                     copy(1, m, short_row, m, &out[top + i, 0], m, <int64_t*> NULL, past)
             evidence(rows, m, block, &y[0], &targets[top], &totals[top], &x[top], &largest[top],
                      &columns[p, 0, 0], &columns[p, 1, 0])

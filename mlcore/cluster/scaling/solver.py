@@ -17,6 +17,7 @@ _LONGEST_STEP = 2.0  # of a logarithm; the quadratic model does not hold beyond
 _ROUGH = 3e-3  # residual to which a copy in 16 bits is solved
 _ROUGH_ACCURACY = 3e-3  # of products with 9 bits
 _ROUGH_STEPS = 100
+_QUICK = 30  # products after which the Hessian where the copy was solved is near enough
 _COPIES = 5
 _ROUNDING = 8 * float(np.finfo(np.float64).eps)
 _PATIENCE = 50  # steps
@@ -117,7 +118,7 @@ def solve(
         reached = state_at(kernel, marginals, found.state.b)
         if not reached.residual < 0.5 * now.residual:
             break
-        now, rough = reached, copy
+        now, rough = reached, (copy, found.state if copy.n_products < _QUICK else None)
         trace.append(now.residual)
         if now.residual < 0.1:
             break
@@ -161,10 +162,15 @@ def _is_stuck(trace):
 def direction(
     kernel: Any, marginals: Marginals, now: State, accuracy: float, rough: Any = None
 ) -> np.ndarray:
-    """Return Newton's direction for b, to a relative accuracy; `rough` makes the products."""
+    """Return Newton's direction for b, to a relative accuracy.
+
+    `rough` is a copy in 16 bits that makes the products, with the state to take the Hessian at: the
+    present one if None.
+    """
     right = marginals.column_targets(now.b) - now.column_sums
     if rough is not None:  # with its own sums, so that its Hessian is a Laplacian too
-        kernel, now = rough, state_at(rough, marginals, now.b)
+        kernel, near = rough
+        now = state_at(kernel, marginals, now.b) if near is None else near
     power = marginals.row_power()
     times = kernel.squared(now.a, now.b, power / marginals.row_targets(now.a))
     diagonal = now.column_sums + marginals.column_slack * marginals.column_targets(now.b)
