@@ -10,7 +10,7 @@ from mlcore.checks.errors import warn
 from mlcore.entropy.maximum_entropy import InfeasibleTargets, maximum_entropy
 from mlcore.runtime.memory import require_memory
 
-_EQUAL_TOTALS = 1e-9  # relative
+EQUAL_TOTALS = 1e-9  # relative
 _SLOW = 0.9  # of the residual: sweeps that leave more give way to Newton's method
 _SHOWN = 4  # margins named in an error
 
@@ -45,7 +45,7 @@ def scale_to_margins(
     # The margins must have one total.
     totals = [margin.targets.sum() for margin in margins]
     total = totals[0]
-    if not total > 0 or max(totals) - min(totals) > _EQUAL_TOTALS * max(totals):
+    if not total > 0 or max(totals) - min(totals) > EQUAL_TOTALS * max(totals):
         shown = ", ".join(f"{value:.12g}" for value in totals)
         raise ValueError(f"{owner}: the margins must have one positive total, but have {shown}.")
     # Cells with a sum of 0 become 0; every other sum needs a cell that is left.

@@ -1,14 +1,18 @@
 """Tables of any number of axes, fitted to given margins."""
 
+import warnings
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from mlcore.checks import as_choice, as_integer, as_real
+from mlcore.cluster.scaling.sinkhorn import sinkhorn
 from mlcore.entropy.entropies import non_negative
-from mlcore.entropy.margins import Margin, scale_to_margins
+from mlcore.entropy.margins import EQUAL_TOTALS, Margin, scale_to_margins
 from mlcore.estimator.printed import fields_as_table
+
+_LARGE = 10_000  # cells: fewer are swept in the time that a scaling takes to begin
 
 
 class FittedTable(NamedTuple):
@@ -66,7 +70,8 @@ def fit_table(
         the sums over all others, with the axes in that order. They may overlap.
     solver : {"ipf", "newton"}, default="ipf"
         Iterative proportional fitting, O(cells) for each margin in a sweep; or Newton's method on
-        the dual, which "ipf" goes on with where a sweep leaves more than 0.9 of the residual.
+        the dual, which "ipf" goes on with where a sweep leaves more than 0.9 of the residual. A
+        large positive table of two axes is fitted by `mlcore.cluster.sinkhorn` instead of sweeps.
     tol : float, default=1e-10
         Largest `residual` at which the iteration ends.
     max_iter : int, default=1000
@@ -110,9 +115,14 @@ def fit_table(
     max_iter = as_integer(max_iter, "max_iter", at_least=1)
     if not isinstance(margins, Mapping) or not margins:
         raise ValueError("margins must be a mapping of axes to arrays, such as {0: rows}.")
+    parts = [_margin(axes, sums, start.shape) for axes, sums in margins.items()]
+    if solver == "ipf" and start.size >= _LARGE and (scaled := _by_scaling(
+        start, dict(zip(map(_axis, margins), parts, strict=True)), tol, max_iter
+    )):  # fmt: skip
+        return scaled
     fitted = scale_to_margins(
         start.ravel(),
-        [_margin(axes, sums, start.shape) for axes, sums in margins.items()],
+        parts,
         solver=solver,
         tol=tol,
         max_iter=max_iter,
@@ -125,6 +135,41 @@ def fit_table(
         fitted.converged,
         fitted.trace,
     )
+
+
+def _axis(axes):
+    """Return the one axis of a margin; a tuple of others as it is."""
+    return axes[0] if isinstance(axes, tuple) and len(axes) == 1 else axes
+
+
+def _by_scaling(start, margins, tol, max_iter):
+    """Return a positive table of two axes fitted by `sinkhorn`; None where that does not apply.
+
+    1,000 x 1,000 cells take a quarter of the time of sweeps, peaked ones less than a tenth.
+    """
+    margins = {axis + start.ndim if axis in (-1, -2) else axis: m for axis, m in margins.items()}
+    if start.ndim != 2 or set(margins) != {0, 1} or not start.min() > 0.0:
+        return None
+    rows, columns = margins[0].targets, margins[1].targets
+    total = rows.sum()
+    if not (rows.min() > 0.0 and columns.min() > 0.0):
+        return None
+    if abs(total - columns.sum()) > EQUAL_TOTALS * max(total, columns.sum()):
+        return None
+    # An error is a share of the total here, and of its own sum there.
+    share = min(0.1, tol * total / max(rows.max(), columns.max()))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # sweeps go on where it does not converge
+        found = sinkhorn(start, rows, columns, tol=share, max_iter=max_iter)
+    trace = np.array(
+        [
+            max(abs(T.sum(axis=1) - rows).max(), abs(T.sum(axis=0) - columns).max()) / total
+            for T in (start * (total / start.sum()), found.matrix)
+        ]
+    )
+    if not trace[-1] <= tol:
+        return None
+    return FittedTable(found.matrix, float(trace[-1]), found.n_iter, True, trace)
 
 
 def _margin(axes, sums, shape):

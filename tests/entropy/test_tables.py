@@ -120,3 +120,24 @@ def test_steps_that_run_out_are_told():
 def test_refusals(margins, message):
     with pytest.raises(ValueError, match=message):
         fit_table(np.ones((2, 2)), margins)
+
+
+def test_a_large_table_of_two_axes_has_its_margins_and_odds_ratios():
+    rng = np.random.default_rng(0)
+    table = np.exp(rng.normal(size=(90, 120)))
+    rows, columns = rng.gamma(2.0, size=90) + 0.1, rng.gamma(2.0, size=120) + 0.1
+    columns *= rows.sum() / columns.sum()
+    slow = fit_table(table, {0: rows, 1: columns}, solver="newton", tol=1e-13).table
+    for margins in ({0: rows, 1: columns}, {(1,): columns, (0,): rows}, {-1: columns, -2: rows}):
+        found = fit_table(table, margins)
+        assert found.converged and found.residual <= 1e-10
+        assert found.trace[-1] == found.residual < found.trace[0]
+        sums = [(found.table.sum(axis=1), rows), (found.table.sum(axis=0), columns)]
+        error = [abs(got - wanted).max() for got, wanted in sums]
+        assert max(error) / rows.sum() == pytest.approx(found.residual, rel=1e-3, abs=1e-15)
+        odds = lambda T: T[1:, 1:] * T[0, 0] / (T[1:, :1] * T[:1, 1:])  # noqa: E731
+        np.testing.assert_allclose(odds(found.table), odds(table), rtol=1e-11)
+        np.testing.assert_allclose(found.table, slow, rtol=1e-6)
+    table[3, 5] = 0.0  # sweeps alone
+    found = fit_table(table, {0: rows, 1: columns})
+    assert found.table[3, 5] == 0 and found.residual <= 1e-10
