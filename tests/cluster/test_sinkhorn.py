@@ -507,3 +507,23 @@ def test_a_copy_in_16_bits_has_the_sums_of_the_plan():
         P = np.exp(L + state.a[:, None] + state.b)
         assert_allclose(exact, P.T @ (P @ d / r), rtol=1e-5, atol=1e-5)
         assert_allclose(rough, exact, rtol=0, atol=2e-2 * np.abs(exact).max())
+
+
+def test_slow_alternation_goes_on_and_symmetric_steps_are_counted():
+    # Two groups that hardly touch: a sweep leaves 0.999 of the residual, Newton's steps end soon.
+    rng = np.random.default_rng(0)
+    K = rng.random((20, 20)) + 0.1
+    K[:10, 10:] *= 2.5e-4
+    K[10:, :10] *= 2.5e-4
+    r = np.full(20, 1.0)
+    r[:10] += 1e-4
+    c = np.full(20, r.sum() / 20)
+    with pytest.warns(ConvergenceWarning, match="stopped after 400 steps"):
+        slow = sinkhorn(K, r, c, method="alternation", max_iter=400)
+    fast = sinkhorn(K, r, c)
+    assert fast.converged and fast.n_iter < 20 and fast.method == "newton"
+    assert slow.duality_gap >= fast.dual_objective - slow.dual_objective > 0
+    assert (np.diff(slow.residual_trace[2:]) <= 0).all()
+    K += K.T
+    found = sinkhorn(K)
+    assert found.n_iter == doubly_stochastic(K, tol=1e-9).n_iter

@@ -171,9 +171,9 @@ def scaled_to_unit_sums(
 
 def scaling_to_unit_sums(
     matrix: DenseSymmetric | SparseSymmetric, owner: str, tol: float, max_iter: int
-) -> np.ndarray:
-    """Return the scaling reached of a matrix with total support, without its evidence."""
-    return _solve(matrix, owner, tol, True, max_iter, None).scaling
+) -> DoublyStochastic:
+    """Return the scaling reached of a matrix with total support, without the scaled matrix."""
+    return _solve(matrix, owner, tol, True, max_iter, None)
 
 
 def _solve(matrix, owner, tol, newton, max_iter, progress):

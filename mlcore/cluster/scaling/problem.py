@@ -124,13 +124,17 @@ def solution_of(
     marginals = problem.marginals
     if start is not None and problem.kept is not None:
         start = start[problem.kept[1]]
-    if start is None and newton:
-        start = _symmetric_start(problem, tol, max_iter, owner)
+    symmetric = _symmetric(problem, tol, max_iter, owner) if start is None and newton else None
+    if symmetric is not None:
+        start = np.log(symmetric.scaling) + 0.5 * np.log(marginals.rows[0])
     kernel = _kernel(problem, owner, logs=False)
     found = _solved(kernel, marginals, start, tol, max_iter, newton, progress)
     if not kernel.logs and not found.state.residual < np.inf:
         kernel = _kernel(problem, owner, logs=True)
         found = _solved(kernel, marginals, start, tol, max_iter, newton, progress)
+    if symmetric is not None:  # its steps come first
+        trace = [*symmetric.residual_trace[:-1], *found.trace]
+        found = found._replace(trace=trace, n_newton=found.n_newton + symmetric.n_iter)
     state = found.state
     if not (np.isfinite(state.a).all() and np.isfinite(state.b).all()):
         raise ValueError(
@@ -197,18 +201,21 @@ def _solved(kernel, marginals, start, tol, max_iter, newton, progress):
     return solve(kernel, marginals, start, tol, max_iter, newton, progress)
 
 
-def _symmetric_start(problem, tol, max_iter, owner):
-    """Return the solution for a symmetric K with equal sums, which half of its entries give."""
+def _symmetric(problem, tol, max_iter, owner):
+    """Return the scaling to unit sums of a symmetric K with equal sums; None if it has none.
+
+    Half of the entries are enough for its steps.
+    """
     X, (r, c, *slacks) = problem.matrix.entries, problem.marginals
     if problem.matrix.scale is not None or any(slacks) or X.shape[0] != X.shape[1]:
         return None
     if not (r == r[0]).all() or not (c == r[0]).all() or not _is_symmetric(X):
         return None
     try:
-        scaling = scaling_to_unit_sums(as_symmetric(X, owner), owner, tol, max_iter)
+        found = scaling_to_unit_sums(as_symmetric(X, owner), owner, tol, max_iter)
     except ValueError:  # beyond the range of float64
         return None
-    return np.log(scaling) + 0.5 * np.log(r[0])
+    return found if found.converged else None
 
 
 def _is_symmetric(X):

@@ -54,7 +54,8 @@ class Scaling(NamedTuple):
     n_iter : int
         Updates of all factors by the matrix itself.
     n_products : int
-        Products with the matrix or a copy of it, those of the evidence included.
+        Products with the matrix or a copy of it, those of the evidence included; not those of
+        `doubly_stochastic`, which solves a symmetric K with equal sums.
     converged : bool
         True if the residual is within `tol`.
     method : str
@@ -181,6 +182,7 @@ def sinkhorn(
     -----
     Rows are solved exactly, which leaves a convex function of the columns' logarithms [2]_. A step
     takes some products with a copy of K in 16 bits and one reading of K, O(n m) or O(non-zeros).
+    A symmetric K with equal sums goes to `doubly_stochastic`.
     Peaked K, given by logarithms or cost, is solved for some larger reg first. Zeros in K are
     tested by a maximum flow [3]_, where they could matter. With exact sums the cost is above that
     of transport without entropy by at most ``reg W min(H(r / W), H(c / W))``.

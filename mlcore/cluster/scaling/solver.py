@@ -133,7 +133,7 @@ def _steps(
     """Return the state after sweeps and Newton's steps from `now`, whose residual ends `trace`."""
     trace = [now.residual] if trace is None else trace
     sweeps, n_newton = (_SWEEPS if rough is not None else 0), 0
-    while tol < now.residual < np.inf and len(trace) <= max_iter and not _is_stuck(trace):
+    while tol < now.residual < np.inf and len(trace) <= max_iter and not _is_stuck(trace, newton):
         if progress is not None:
             progress.step(len(trace) - 1, objective=now.residual, change=now.residual)
         moved = None
@@ -152,10 +152,10 @@ def _steps(
     return Solved(now, trace, n_newton, rough)
 
 
-def _is_stuck(trace):
+def _is_stuck(trace, newton):
     """Return True if the residual no longer falls, near the precision of the sums."""
     recent = trace[-_PATIENCE:]
-    slow = len(trace) > 2 * _PATIENCE and min(recent) > 0.9 * min(trace[:-_PATIENCE])
+    slow = newton and len(trace) > 2 * _PATIENCE and min(recent) > 0.9 * min(trace[:-_PATIENCE])
     return has_stalled(trace) or (slow and trace[-1] < _NEAR)
 
 
