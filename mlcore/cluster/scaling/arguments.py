@@ -16,7 +16,8 @@ class Matrix(NamedTuple):
 
     With scale None they are the entries of K themselves. `zero` is the value for no entry, and
     `full` True if no entry of a dense matrix has it; `extreme` is the least entry of K or of the
-    cost, the largest of log_K, of those that are not `zero`.
+    cost, the largest of log_K, of those that are not `zero`; `least` the one that stands for the
+    least of K.
     """
 
     entries: Any
@@ -24,6 +25,7 @@ class Matrix(NamedTuple):
     zero: float
     full: bool
     extreme: float
+    least: float
     name: str
 
 
@@ -44,12 +46,14 @@ def as_matrix(K: Any, log_K: Any, cost: Any, reg: Any, owner: str) -> tuple[Matr
     scale = {"K": None, "log_K": 1.0, "cost": -1.0 / strength}[name]
     zero = {"K": 0.0, "log_K": -np.inf, "cost": np.inf}[name]
     values = X.data if sp.issparse(X) else X
-    full, extreme = _require_values(X, values, name, owner) if values.size else (True, 0.0)
+    full, extreme, least = True, 0.0, 0.0
+    if values.size:
+        full, extreme, least = _require_values(X, values, name, owner)
     if sp.issparse(X) and not full:
         X = with_entries(X, X.data != zero)
     if scale is not None:
         _require_range(X, scale, strength, name, owner)
-    return Matrix(X, scale, zero, full, extreme, name), strength
+    return Matrix(X, scale, zero, full, extreme, least, name), strength
 
 
 def with_entries(X: sp.csr_array, kept: np.ndarray) -> sp.csr_array:
@@ -59,18 +63,18 @@ def with_entries(X: sp.csr_array, kept: np.ndarray) -> sp.csr_array:
 
 
 def _require_values(X, values, name, owner):
-    """Refuse values that no matrix has; return if none stands for no entry, and the extreme."""
+    """Refuse values that no matrix has; return `full`, `extreme` and `least` of `Matrix`."""
     low = float(values.min())
     if name == "K":  # of which infinity is found by the first sums
         if not low >= 0.0:
             refuse(X, name, owner)
-        return low > 0.0, low or float(values.min(where=values > 0, initial=np.inf))
+        return low > 0.0, low or float(values.min(where=values > 0, initial=np.inf)), low
     high = float(values.max())
     if not (low == low and (high < np.inf if name == "log_K" else low > -np.inf)):
         refuse(X, name, owner)
     if name == "log_K":
-        return low > -np.inf, high if high > -np.inf else 0.0
-    return high < np.inf, low if low < np.inf else 0.0
+        return low > -np.inf, high if high > -np.inf else 0.0, low
+    return high < np.inf, low if low < np.inf else 0.0, high
 
 
 def refuse(X: Any, name: str, owner: str) -> NoReturn:

@@ -48,7 +48,8 @@ class Scaling(NamedTuple):
     dual_objective : float
         D at the potentials, see `sinkhorn`.
     duality_gap : float
-        At least ``D* - D`` in exact arithmetic, to first order in what a linear system leaves.
+        At least ``D* - D`` in exact arithmetic; with zeros in K, to first order in what the linear
+        system of its proof leaves unsolved. Infinite far from the solution.
     dropped : int
         Positive entries that are 0 in the limit, with ``support="limit"``.
     n_iter : int
