@@ -19,7 +19,7 @@ from mlcore.runtime.memory import require_memory
 _ACCURACY = 1e-8, 3e-3  # of the Newton direction of the duality gap, without and with a copy
 # Range of the logarithms of K above which warm starts pay: 20 times normal numbers, of 600 x 900,
 # take 0.30 s without and 0.03 s with.
-_PEAKED = 140.0
+_PEAKED = 120.0
 _LEAST = 1e-150  # entry of K whose products with factors stay in the range of float64
 
 

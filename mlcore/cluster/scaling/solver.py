@@ -14,6 +14,7 @@ from mlcore.cluster.scaling.marginals import Marginals
 
 _SWEEPS = 3  # in a row before Newton's method
 _LONGEST_STEP = 2.0  # of a logarithm; the quadratic model does not hold beyond
+_SHARES = 1.0, 0.25, 0.0625  # of a step that are tried
 _ROUGH = 3e-3  # residual to which a copy in 16 bits is solved
 _ROUGH_ACCURACY = 3e-3  # of products with 9 bits
 _ROUGH_STEPS = 100
@@ -192,12 +193,13 @@ def _newton_step(kernel, marginals, now, tol, rough):
     d = np.clip(d - middle, -_LONGEST_STEP, _LONGEST_STEP)
     if marginals.column_slack:
         d += middle
-    moved = state_at(kernel, marginals, now.b + d)
-    if not moved.residual < np.inf:
-        return None
     slope = (now.column_sums - marginals.column_targets(now.b)) @ d
-    change = marginals.change(now.a, now.b, moved.a, moved.b)
-    # Close to the solution, rounding hides the change of the objective, but not the gradient.
-    if change <= 1e-4 * slope < 0 or moved.residual < 0.5 * now.residual:
-        return moved
+    for share in _SHARES:
+        moved = state_at(kernel, marginals, now.b + share * d)
+        if not moved.residual < np.inf:
+            continue
+        change = marginals.change(now.a, now.b, moved.a, moved.b)
+        # Close to the solution, rounding hides the change of the objective, but not the gradient.
+        if change <= 1e-4 * share * slope < 0 or moved.residual < 0.5 * now.residual:
+            return moved
     return None
