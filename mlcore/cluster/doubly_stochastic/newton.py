@@ -12,17 +12,22 @@ _STALLED = 5  # steps without progress
 
 
 def newton_direction(
-    times: Callable[..., Any], right: np.ndarray, preconditioner: np.ndarray, accuracy: float
+    times: Callable[..., Any],
+    right: np.ndarray,
+    preconditioner: np.ndarray,
+    accuracy: float,
+    most: int = _MOST_PRODUCTS,
 ) -> np.ndarray:
     """Solve a positive semi-definite system that has a solution, to a relative accuracy.
 
-    `times` is the product with a vector; the residual is measured by the diagonal `preconditioner`.
+    `times` is the product with a vector, made `most` times; the residual is measured by the
+    diagonal `preconditioner`.
     """
     iterates = conjugate_gradients(times, right, lambda r: r / preconditioner, np.dot)
     now = next(iterates)
     enough = accuracy**2 * now.size
     for step, now in enumerate(iterates, start=1):  # noqa: B020
-        if step == _MOST_PRODUCTS or not now.size > enough:
+        if step == most or not now.size > enough:
             break
     return now.x
 

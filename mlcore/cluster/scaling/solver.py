@@ -20,6 +20,7 @@ _ROUGH_ACCURACY = 3e-3  # of products with 9 bits
 _ROUGH_STEPS = 100
 _QUICK = 30  # products after which the Hessian where the copy was solved is near enough
 _COPIES = 5
+_MOST = 1000  # products of a system: 200 take ten times as long where reg is 1e-3 of a cost
 _ROUNDING = 8 * float(np.finfo(np.float64).eps)
 _PATIENCE = 50  # steps
 _NEAR = 1e-3  # residual below which steps make quick progress, if not for rounding
@@ -180,7 +181,7 @@ def direction(
     if not rounding < 1.0:
         return np.zeros_like(right)
     accuracy = max(accuracy, float(rounding))
-    return newton_direction(lambda d: diagonal * d - times(d), right, diagonal, accuracy)
+    return newton_direction(lambda d: diagonal * d - times(d), right, diagonal, accuracy, _MOST)
 
 
 def _newton_step(kernel, marginals, now, tol, rough):
