@@ -483,6 +483,7 @@ def test_progress():
     (({"K": [[1.0, 2.0]], "marginal_penalty": (1.0, 2.0, 3.0)},), "marginal_penalty has 3 values"),
     (({"K": [[1.0, 2.0]], "marginal_penalty": -1.0},), "marginal_penalty"),
     (({"K": [[1.0, 2.0]], "init": [0.0]},), "init must be the pair"),
+    (({"K": [[1.0, 2.0]], "init": ([0.0], [0.0, np.nan])},), "column_potentials of init"),
     (({"K": [[1.0, 2.0]], "support": "x"},), "support"),
     (({"K": [[1.0, 2.0]], "method": "x"},), "method"),
 ])  # fmt: skip

@@ -29,6 +29,7 @@ from mlcore.cluster import (
     MiniBatchKMeans,
     SpectralClustering,
     doubly_stochastic,
+    sinkhorn,
 )
 from mlcore.decomposition import CCA, PCA, KernelPCA
 from mlcore.entropy import maximum_entropy
@@ -819,6 +820,21 @@ def scaled_to_unit_sums(d):
     yield Claim("residual", found.residual + 4 * N * EPS, worst)
 
 
+def scaled_to_sums(d):
+    Z, r, c = Disturbance(seed=d.seed).samples(), d.weights(N), d.weights(N)[::-1].copy()
+    K = np.exp(-((Z[:, None] - Z[::-1]) ** 2).sum(2)) * d.scale
+    found = without_warning(sinkhorn, K, r, c)
+    P = exact.exact(np.asarray(found.matrix))
+    wanted = [exact.exact(v) for v in (r, c * (r.sum() / c.sum()))]
+    sums = [[mp.fsum(row) for row in P], [mp.fsum(row) for row in zip(*P, strict=True)]]
+    worst = max(
+        abs(got / want - 1)
+        for gots, wants in zip(sums, wanted, strict=True)
+        for got, want in zip(gots, wants, strict=True)
+    )
+    yield Claim("residual", found.residual + 4 * N * EPS, worst)
+
+
 # ---- mixtures -----------------------------------------------------------------------------------
 
 
@@ -982,6 +998,7 @@ LAWS = {
     "SpectralClustering, normalized cut": spectral("normalized_cut"),
     "SpectralClustering, ratio cut": spectral("ratio_cut"),
     "doubly_stochastic": scaled_to_unit_sums,
+    "sinkhorn": scaled_to_sums,
     "BernoulliMixture": switches,
     "maximum_entropy": largest_entropy,
     **{

@@ -178,12 +178,17 @@ def as_start(
         raise ValueError(
             f"{owner}: init must be the pair (row_potentials, column_potentials), here {init!r}."
         )
-    given = [
-        np.where(np.isneginf(values), 0.0, values) for values in map(np.asarray, init)
-    ]  # those of rows and columns left out are -inf
+    given = [_without_infinity(values) for values in init]
     names = "row_potentials of init", "column_potentials of init"
     rows, columns = (
         as_targets(values, length, owner=owner, name=name)
         for values, length, name in zip(given, shape, names, strict=True)
     )
     return rows / reg, columns / reg
+
+
+def _without_infinity(values):
+    """Return potentials with 0 for those of rows and columns left out, -inf."""
+    if not isinstance(values, np.ndarray) or values.dtype.kind != "f":
+        return values
+    return np.where(np.isneginf(values), 0.0, values)
