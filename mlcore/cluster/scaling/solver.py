@@ -12,7 +12,7 @@ import numpy as np
 from mlcore.cluster.doubly_stochastic.newton import has_stalled, newton_direction
 from mlcore.cluster.scaling.marginals import Marginals
 
-_SWEEPS = 3  # in a row before Newton's method
+_SWEEPS = 2  # in a row before Newton's method
 _LONGEST_STEP = 2.0  # of a logarithm; the quadratic model does not hold beyond
 _SHARES = 1.0, 0.25, 0.0625  # of a step that are tried
 _ROUGH = 3e-3  # residual to which a copy in 16 bits is solved
