@@ -11,6 +11,7 @@
 #define FMA_OSXSAVE (1u << 12 | 1u << 27)
 #define AVX2 (1u << 5)
 #define AVX512_F_DQ_BW_VL (1u << 16 | 1u << 17 | 1u << 30 | 1u << 31)
+#define AVX512_VNNI (1u << 11) /* in ecx of leaf 7 */
 #define YMM_SAVED 0x06u
 #define ZMM_SAVED 0xe6u
 
@@ -32,6 +33,13 @@ int simd_level(void) {
   if (strcmp(limit, "baseline") == 0 || level == LEVEL_BASELINE) return LEVEL_BASELINE;
   return LEVEL_AVX2;
 }
+
+int has_vnni(void) {
+  unsigned a, b, c, d;
+  return simd_level() == LEVEL_AVX512 && __get_cpuid_count(7, 0, &a, &b, &c, &d) &&
+         has(c, AVX512_VNNI);
+}
 #else
 int simd_level(void) { return LEVEL_BASELINE; }
+int has_vnni(void) { return 0; }
 #endif

@@ -8,4 +8,7 @@ enum { LEVEL_BASELINE, LEVEL_AVX2, LEVEL_AVX512 };
    avx512; for tests and comparisons) both allow. */
 int simd_level(void);
 
+/* 1 at the level of AVX-512 if the processor also adds products of 8-bit integers by fours (VNNI). */
+int has_vnni(void);
+
 #endif

@@ -17,6 +17,7 @@ from mlcore.cluster.k_means.nearest_center import (
     share_to_begin_bounds,
 )
 from mlcore.cluster.k_means.origin_and_unit import OriginAndUnit
+from mlcore.cluster.k_means.quantized_search import QuantizedSearch, codes_suit
 from mlcore.cluster.k_means.small_assignment import SmallAssignment
 from mlcore.cluster.k_means.sparse_assignment import SparseAssignment
 from mlcore.runtime.threads import effective_threads
@@ -52,13 +53,17 @@ class Assignment:
         n_chunks = max(1, min(_CHUNKS, _SUMS // (n_clusters * d), rows // _CHUNK_ROWS))
         self._sums = np.zeros((n_chunks, n_clusters, d))
         self._counts = np.zeros((n_chunks, n_clusters))
-        self._search = PlainSearch(X, n_clusters, n_chunks, max_iter > 1)
+        self._search: Any = None
         self._bounds_below = share_to_begin_bounds(X, n_clusters)
-        self._share = 1.0
+        self._share, self._max_iter = 1.0, max_iter
 
     def assign(self, centers: np.ndarray) -> int:
         """Give each sample the label of its nearest centre, and return how many labels changed."""
         k, d = centers.shape
+        if self._search is None:
+            self._begin(centers)
+        elif isinstance(self._search, QuantizedSearch) and not self._search.pays():
+            self._search = PlainSearch(self.X, k, len(self._counts), self._max_iter > 1)
         if self._share <= self._bounds_below:
             self._search, self._bounds_below = None, -1  # freed before the bounds are allocated
             self._search = Bounds(self.X, self.units, k, len(self._counts))
@@ -72,6 +77,14 @@ class Assignment:
         n_changed = int(self._search.tally[:, 0].sum())
         self._share = n_changed / len(self.X)
         return n_changed
+
+    def _begin(self, centers):
+        """Choose the search of the first passes."""
+        n, k, n_chunks = len(self.X), len(centers), len(self._counts)
+        if codes_suit(self.X, self.units, centers):
+            self._search, self._bounds_below = QuantizedSearch(n, n_chunks), -1
+        else:
+            self._search = PlainSearch(self.X, k, n_chunks, self._max_iter > 1)
 
     def totals(self) -> tuple[Any, ...]:
         """Return the weighted sums (k, d) and the weights (k,) by label, both float64."""
@@ -124,7 +137,9 @@ def nearest_labels(X: Any, units: OriginAndUnit, centers: Any) -> np.ndarray:
         return small.labels
     threads = effective_threads(X.size * k)
     labels = np.full(len(X), -1, dtype=np.int32)
-    search = PlainSearch(X, k, _CHUNKS, several_passes=False)
+    search: Any = PlainSearch(X, k, _CHUNKS, several_passes=False)
+    if codes_suit(X, units, centers):
+        search = QuantizedSearch(len(X), _CHUNKS)
     search.move(centers, threads)
     no_sums = np.empty((_CHUNKS, 0, d)), np.empty((_CHUNKS, 0))
     for rows, block in units.blocks(X, k * d):

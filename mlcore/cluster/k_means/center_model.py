@@ -20,10 +20,10 @@ from mlcore.checks import (
 from mlcore.cluster.k_means.assignment import assignment_of, nearest_labels
 from mlcore.cluster.k_means.lloyd import objective
 from mlcore.cluster.k_means.origin_and_unit import OriginAndUnit, choose_units, shared_units
-from mlcore.cluster.k_means.row_sampler import RowSampler, random_rows
 from mlcore.cluster.k_means.seeding import k_means_plus_plus
 from mlcore.estimator import progress
 from mlcore.estimator.model import Clusterer, Model, Transformer, warn
+from mlcore.numerics.row_sampler import RowSampler, random_rows
 from mlcore.row_sums import RowSums
 from mlcore.runtime.memory import require_memory
 

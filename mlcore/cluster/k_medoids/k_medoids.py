@@ -16,7 +16,6 @@ from mlcore.checks import (
 )
 from mlcore.checks.arrays import Numbers, real_array
 from mlcore.cluster.k_means.evidence import warn_of_rise
-from mlcore.cluster.k_means.row_sampler import RowSampler, random_rows
 from mlcore.cluster.k_medoids.dissimilarities import (
     Dissimilarity,
     given_distances,
@@ -33,6 +32,7 @@ from mlcore.cluster.metrics import Metric
 from mlcore.estimator import progress
 from mlcore.estimator.model import Clusterer, Model, Transformer, warn
 from mlcore.estimator.progress import Progress
+from mlcore.numerics.row_sampler import RowSampler, random_rows
 from mlcore.runtime.memory import require_memory
 
 _Init = Literal["k-medoids++", "random", "build"]

@@ -26,6 +26,7 @@ SIMD_TABLE(lloyd_plain, .f = {.lloyd_plain = lloyd_plain_f, .own_distances = own
 #include "cluster/k_means/lloyd_pass.h"
 #include "shared/precision.h"
 #include "cluster/k_means/relabel_loops.h"
+#include "cluster/wide_distance_loops.h"
 #include "shared/transpose_loops.h"
 
 #ifndef CENTERS
@@ -342,21 +343,8 @@ static void NAME(lloyd_plain)(const lloyd_pass *whole, ptrdiff_t start, ptrdiff_
 /* out[i] = |x_i - c|^2 with the centre of its label, in double precision. */
 static void NAME(own_distances)(ptrdiff_t d, ptrdiff_t n, const REAL *X, const REAL *centers,
                                 const int32_t *labels, double *out) {
-  enum { WIDE = VECTOR_BYTES / sizeof(double) };
-  for (ptrdiff_t i = 0; i < n; i++, X += d) {
-    const REAL *c = centers + labels[i] * d;
-    vdouble sum[2] = {{0}};
-    double total = 0;
-    ptrdiff_t f = 0;
-    for (; f + 2 * WIDE <= d; f += 2 * WIDE)
-      for (int b = 0; b < 2; b++) {
-        const vdouble difference = WIDEN(X + f + b * WIDE) - WIDEN(c + f + b * WIDE);
-        sum[b] += difference * difference;
-      }
-    for (; f < d; f++) total += ((double)X[f] - c[f]) * ((double)X[f] - c[f]);
-    sum[0] += sum[1];
-    out[i] = add_lanes_d(total, sum[0]);
-  }
+  for (ptrdiff_t i = 0; i < n; i++)
+    out[i] = NAME(wide_squared_distance)(d, X + i * d, centers + labels[i] * d);
 }
 
 #endif
