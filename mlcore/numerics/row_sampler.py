@@ -56,7 +56,8 @@ class RowSampler:
                 block -= 1
             if block not in cumulative:
                 mass = self._mass(starts[block], factor)
-                cumulative[block] = np.cumsum(mass), int(np.flatnonzero(mass)[-1])
+                last = len(mass) - 1 - int(np.argmax(mass[::-1] > 0))
+                cumulative[block] = np.cumsum(mass), last
             sums, last = cumulative[block]
             before = ends[block - 1] if block else 0.0
             at = min(int(np.searchsorted(sums, target - before, side="right")), last)
@@ -77,8 +78,10 @@ class RowSampler:
 
     def _mass(self, start, factor):
         rows = self._order[start : start + _BLOCK]
-        mass = self._weights[rows] if len(self._weights) else np.ones(len(rows))
-        return mass if factor is None else mass * factor[rows]
+        if len(self._weights):
+            mass = self._weights[rows]
+            return mass if factor is None else mass * factor[rows]
+        return np.ones(len(rows)) if factor is None else factor[rows].astype(np.float64, copy=False)
 
 
 def random_rows(sampler: Any, n_clusters: Any, n_samples: Any, rng: Any) -> np.ndarray:
