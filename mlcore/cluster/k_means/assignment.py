@@ -17,7 +17,7 @@ from mlcore.cluster.k_means.nearest_center import (
     share_to_begin_bounds,
 )
 from mlcore.cluster.k_means.origin_and_unit import OriginAndUnit
-from mlcore.cluster.k_means.quantized_search import QuantizedSearch, codes_suit
+from mlcore.cluster.k_means.quantized_search import CODED_AT_ONCE, QuantizedSearch, codes_suit
 from mlcore.cluster.k_means.small_assignment import SmallAssignment
 from mlcore.cluster.k_means.sparse_assignment import SparseAssignment
 from mlcore.runtime.threads import effective_threads
@@ -49,11 +49,8 @@ class Assignment:
         n, d = X.shape
         self.X, self.weights, self.units = X, weights, units
         self.labels = np.full(n, -1, dtype=np.int32)
-        rows = units.block_size(X, n_clusters * d)
-        n_chunks = max(1, min(_CHUNKS, _SUMS // (n_clusters * d), rows // _CHUNK_ROWS))
-        self._sums = np.zeros((n_chunks, n_clusters, d))
-        self._counts = np.zeros((n_chunks, n_clusters))
         self._search: Any = None
+        self._work = n_clusters * d  # of a row, in multiplications
         self._bounds_below = share_to_begin_bounds(X, n_clusters)
         self._share, self._max_iter = 1.0, max_iter
 
@@ -64,12 +61,13 @@ class Assignment:
             self._begin(centers)
         elif isinstance(self._search, QuantizedSearch) and not self._search.pays():
             self._search = PlainSearch(self.X, k, len(self._counts), self._max_iter > 1)
+            self._work = k * d
         if self._share <= self._bounds_below:
             self._search, self._bounds_below = None, -1  # freed before the bounds are allocated
             self._search = Bounds(self.X, self.units, k, len(self._counts))
         threads = effective_threads(len(self.X) * k * d)
         self._search.move(centers, threads)
-        for rows, block in self.units.blocks(self.X, k * d):
+        for rows, block in self.units.blocks(self.X, self._work):
             weights = self.weights[rows] if len(self.weights) else self.weights
             self._search.search(
                 rows, block, weights, self.labels[rows], self._sums, self._counts, threads
@@ -80,9 +78,15 @@ class Assignment:
 
     def _begin(self, centers):
         """Choose the search of the first passes."""
-        n, k, n_chunks = len(self.X), len(centers), len(self._counts)
-        if codes_suit(self.X, self.units, centers):
-            self._search, self._bounds_below = QuantizedSearch(n, n_chunks), -1
+        (n, d), k = self.X.shape, len(centers)
+        coded = codes_suit(self.X, self.units, centers)
+        if coded:
+            self._bounds_below, self._work = -1, self._work // CODED_AT_ONCE
+        rows = self.units.block_size(self.X, self._work)
+        n_chunks = max(1, min(_CHUNKS, _SUMS // (k * d), rows // _CHUNK_ROWS))
+        self._sums, self._counts = np.zeros((n_chunks, k, d)), np.zeros((n_chunks, k))
+        if coded:
+            self._search = QuantizedSearch(n, n_chunks)
         else:
             self._search = PlainSearch(self.X, k, n_chunks, self._max_iter > 1)
 
@@ -137,12 +141,13 @@ def nearest_labels(X: Any, units: OriginAndUnit, centers: Any) -> np.ndarray:
         return small.labels
     threads = effective_threads(X.size * k)
     labels = np.full(len(X), -1, dtype=np.int32)
+    work = k * d
     search: Any = PlainSearch(X, k, _CHUNKS, several_passes=False)
     if codes_suit(X, units, centers):
-        search = QuantizedSearch(len(X), _CHUNKS)
+        work, search = work // CODED_AT_ONCE, QuantizedSearch(len(X), _CHUNKS)
     search.move(centers, threads)
     no_sums = np.empty((_CHUNKS, 0, d)), np.empty((_CHUNKS, 0))
-    for rows, block in units.blocks(X, k * d):
+    for rows, block in units.blocks(X, work):
         search.search(rows, block, np.empty(0), labels[rows], *no_sums, threads)
     return labels
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from mlcore._ext.cluster.k_means import quantized_search as _ext
 
+CODED_AT_ONCE = 4  # products of codes in the time of one in single precision
 # With fewer, other searches take at most the time (AVX-512): centres, and these times features,
 # where choosing the least counts as five; samples, as centres are coded first.
 _LEAST_CENTERS, _LEAST_VALUES, _LEAST_SAMPLES = 513, 2**14, 4096
