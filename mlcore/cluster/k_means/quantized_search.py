@@ -109,7 +109,7 @@ def _coded(centers, members, origin, step):
     """Return codes, half squared norms and indices of `members`, in tiles, and the rounding."""
     d, n_tiles = centers.shape[1], -(-len(members) // _ext.TILE)
     quads = -(-d // 4)
-    codes = np.zeros((n_tiles, quads, _ext.TILE, 4), dtype=np.uint8)
+    codes = np.empty((n_tiles, quads, _ext.TILE), dtype=np.uint32)  # four in each
     halves = np.full((n_tiles, _ext.TILE), 2**30, dtype=np.int32)
     places = np.full((n_tiles, _ext.TILE), -1, dtype=np.int32)
     places.reshape(-1)[: len(members)] = members
@@ -121,9 +121,9 @@ def _coded(centers, members, origin, step):
         error = max(error, float(np.square(offsets - rounded).sum(axis=1).max()))
         norms = np.square(rounded).sum(axis=1) // 2
         halves[first : first + tiles].reshape(-1)[: len(some)] = norms
-        padded = np.full((min(tiles, n_tiles - first) * _ext.TILE, 4 * quads), -128.0)
-        padded[: len(some), :d] = rounded
-        padded[: len(some), d:] = 0
-        shape = -1, _ext.TILE, quads, 4
-        codes[first : first + tiles] = (padded + 128).reshape(shape).transpose(0, 2, 1, 3)
+        padded = np.zeros((min(tiles, n_tiles - first) * _ext.TILE, 4 * quads), dtype=np.uint8)
+        padded[: len(some), :d] = rounded + 128
+        fours = padded.view(np.uint32).reshape(-1, _ext.TILE, quads)
+        codes[first : first + tiles] = fours.transpose(0, 2, 1)
+    codes = codes.view(np.uint8).reshape(n_tiles, quads, _ext.TILE, 4)
     return (codes, halves, places), np.sqrt(error) * _NOT_SURE + 1e-9
