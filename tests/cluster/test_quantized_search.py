@@ -81,7 +81,7 @@ def test_labels_and_bounds_of_every_pass_are_those_of_a_full_search(n, d, k, dty
 
 @pytest.fixture
 def few_are_many(monkeypatch):
-    for name in ("_LEAST_CENTERS", "_LEAST_VALUES", "_LEAST_SAMPLES"):
+    for name in ("_LEAST_CENTERS", "_LEAST_VALUES", "_LEAST_SAMPLES", "_LEAST_OF_ONE_PASS"):
         monkeypatch.setattr(quantized_search, name, 1)
 
 
@@ -90,7 +90,7 @@ def test_fit_with_many_centers_is_lloyds(few_are_many, dtype, monkeypatch):
     X, centers = blobs(3000, 12, 150, dtype)
     X[2000:] = X[:1000]  # duplicates
     settings = {"n_clusters": 150, "init": centers, "n_init": 1, "tol": 0}
-    assert codes_suit(X, OriginAndUnit(), centers)
+    assert codes_suit(X, OriginAndUnit(), centers, several_passes=True)
     model = KMeans(**settings).fit(X)
     assert model.converged_
     assert (np.diff(model.objective_trace_) <= 1e-5 * model.objective_trace_[0]).all()
@@ -128,7 +128,7 @@ def test_codes_that_leave_many_candidates_are_not_used(few_are_many):
     centers[:, 0] *= 1e6
     wide = centers.copy()
     wide[0, 0] *= 1e6  # all other centres have the same codes
-    assert not codes_suit(X, OriginAndUnit(), wide)
+    assert not codes_suit(X, OriginAndUnit(), wide, several_passes=True)
     squared = squared_distances(X, wide)
     assert_array_equal(nearest_labels(X, OriginAndUnit(), wide), squared.argmin(axis=1))
 

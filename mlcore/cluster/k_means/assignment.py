@@ -79,7 +79,7 @@ class Assignment:
     def _begin(self, centers):
         """Choose the search of the first passes."""
         (n, d), k = self.X.shape, len(centers)
-        coded = codes_suit(self.X, self.units, centers)
+        coded = codes_suit(self.X, self.units, centers, several_passes=self._max_iter > 1)
         if coded:
             self._bounds_below, self._work = -1, self._work // CODED_AT_ONCE
         rows = self.units.block_size(self.X, self._work)
@@ -143,7 +143,7 @@ def nearest_labels(X: Any, units: OriginAndUnit, centers: Any) -> np.ndarray:
     labels = np.full(len(X), -1, dtype=np.int32)
     work = k * d
     search: Any = PlainSearch(X, k, _CHUNKS, several_passes=False)
-    if codes_suit(X, units, centers):
+    if codes_suit(X, units, centers, several_passes=False):
         work, search = work // CODED_AT_ONCE, QuantizedSearch(len(X), _CHUNKS)
     search.move(centers, threads)
     no_sums = np.empty((_CHUNKS, 0, d)), np.empty((_CHUNKS, 0))

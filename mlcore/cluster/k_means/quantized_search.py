@@ -14,6 +14,7 @@ CODED_AT_ONCE = 4  # products of codes in the time of one in single precision
 # where choosing the least counts as five; samples, as centres are coded first.
 _LEAST_CENTERS, _LEAST_VALUES, _LEAST_SAMPLES = 513, 2**14, 4096
 _CHOICE = 5
+_LEAST_OF_ONE_PASS = 2**17  # values of centres: without bounds from the pass before
 _MOST_FEATURES = 2**14  # more: sums of codes may overflow
 _PILOT = 256  # samples that tell how many candidates codes leave
 _MOST_CANDIDATES = 0.05  # as a share of the centres: with more, codes do not pay
@@ -89,12 +90,16 @@ class QuantizedSearch:
         return float(np.nextafter(np.float32(ordered[least]), np.float32(np.inf))) if least else 0.0
 
 
-def codes_suit(X: np.ndarray, units: Any, centers: np.ndarray) -> bool:
+def codes_suit(X: np.ndarray, units: Any, centers: np.ndarray, *, several_passes: bool) -> bool:
     """Return True if the processor has the instructions, and codes leave few candidates."""
     k, d = centers.shape
     if k < _LEAST_CENTERS or k * (d + _CHOICE) < _LEAST_VALUES or len(X) < _LEAST_SAMPLES:
         return False
-    if d > _MOST_FEATURES or not _ext.available():
+    if (
+        d > _MOST_FEATURES
+        or (not several_passes and k * d < _LEAST_OF_ONE_PASS)
+        or not _ext.available()
+    ):
         return False
     pilot = np.ascontiguousarray(units.place(X[:: max(1, len(X) // _PILOT)][:_PILOT]))
     search = QuantizedSearch(len(pilot), 1)
