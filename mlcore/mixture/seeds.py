@@ -6,7 +6,7 @@ a row twice instead of weighting it changes a start.
 
 import numpy as np
 
-from mlcore.numerics.greedy_seeds import seeds_of_matrix, seeds_of_points
+from mlcore.numerics.seeds.greedy_seeds import seeds_of_matrix, seeds_of_points
 
 _ROUNDING = 1e-14  # of squared distances, relative to the largest squared norm
 

@@ -9,7 +9,7 @@ from mlcore.estimator.derived import cached
 from mlcore.naive_bayes.class_counts import ClassCounts, class_counts
 from mlcore.naive_bayes.naive_bayes import Likelihood, NaiveBayes
 from mlcore.naive_bayes.smoothed import Smoothed, pseudo_counts, smoothed
-from mlcore.numerics.sparse_scores import EntryScores
+from mlcore.numerics.scores.sparse_scores import EntryScores
 from mlcore.runtime.threads import single_threaded_blas
 
 

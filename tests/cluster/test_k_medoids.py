@@ -21,7 +21,7 @@ from mlcore.cluster.k_medoids import dissimilarities
 from mlcore.cluster.k_medoids.dissimilarities import Dissimilarity, OnDemand, extremes
 from mlcore.cluster.k_medoids.fasterpam import NearestMedoids, plus_plus, swap_medoids
 from mlcore.cluster.metrics import ALIASES, NAMED
-from mlcore.numerics.row_sampler import RowSampler
+from mlcore.numerics.seeds.row_sampler import RowSampler
 
 ROUNDING = 1e-10  # relative, of sums of some hundred distances in double precision
 

@@ -18,6 +18,7 @@ from mlcore.bayes import (
 from mlcore.blocks import row_blocks
 from mlcore.bounds import certify, compare_classifiers
 from mlcore.cluster import (
+    HDBSCAN,
     clustering_report,
     doubly_stochastic,
     frobenius_projection,
@@ -57,6 +58,7 @@ RESULTS = {
     "JointTable": lambda: JointTable(np.ones((30, 30)), names=["h", "x"]),
     "LikelihoodRatio": lambda: LinearRegression().fit(X, Y).inference().likelihood_ratio,
     "LinearInference": lambda: LinearRegression().fit(X, Y).inference(),
+    "CondensedTree": lambda: HDBSCAN().fit(X).condensed_tree_,
     "CostPath": lambda: LinearSVC().path(X, Y > 0, Cs=[0.1, 1.0]),
     "PenaltyPath": lambda: ElasticNet().path(X, Y),
     "LinearPath": lambda: LinearRegression().fit(X, Y).path(np.logspace(-3, 3, 40)),
@@ -74,6 +76,7 @@ RESULTS = {
     "RidgePath": lambda: KernelRidge().fit(X, Y).path(np.logspace(-3, 3, 40)),
     "RidgeVerification": lambda: KernelRidge().fit(X, Y).verify(X, Y),
     "SequentialBayes": lambda: SequentialBayes(MANY),
+    "TreeVerification": lambda: HDBSCAN().fit(X).verify(X),
 }
 OF_NO_RESULT = {  # what users subclass or annotate with, and parts of the results above
     "Bound",

@@ -7,7 +7,7 @@ from scipy import sparse as sp
 from threadpoolctl import threadpool_limits
 
 from mlcore.linear_model import LogisticRegression
-from mlcore.numerics.linear_scores import linear_scores
+from mlcore.numerics.scores.linear_scores import linear_scores
 
 
 # Of each k, all pairs of types of numbers, of tables and numbers of rows.

@@ -10,7 +10,7 @@ from scipy import sparse as sp
 from scipy.special import softmax as scipy_softmax
 from threadpoolctl import threadpool_limits
 
-from mlcore.numerics.sparse_scores import EntryScores, sparse_scores
+from mlcore.numerics.scores.sparse_scores import EntryScores, sparse_scores
 
 EPS = np.finfo(float).eps
 KINDS = ("value", "count", "above", "binary")

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from mlcore.cluster import AgglomerativeClustering
 from mlcore.mixture import PLSA, GaussianMixture
-from mlcore.numerics.sparse_scores import EntryScores, sparse_scores
+from mlcore.numerics.scores.sparse_scores import EntryScores, sparse_scores
 
 TESTS = Path(__file__).resolve().parents[1]
 PROCESSOR = Path("/proc/cpuinfo")

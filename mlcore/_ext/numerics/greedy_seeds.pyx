@@ -1,4 +1,4 @@
-"""Hot loops of mlcore.numerics.greedy_seeds: seeds by squared distances, or by a matrix of costs.
+"""Hot loops of mlcore.numerics.seeds.greedy_seeds: by squared distances, or a matrix of costs.
 
 Arrays are in C order and of the right shapes. `weights` is empty for ones. `uniform` are numbers in
 [0, 1): one for the first seed, `n_candidates` for each other. Fewer seeds than asked for are found

@@ -1,4 +1,4 @@
-"""Hot loops of mlcore.numerics.sparse_scores: rows in CSR times a table, and their softmax.
+"""Hot loops of mlcore.numerics.scores.sparse_scores: rows in CSR times a table, and their softmax.
 
 One reading of the rows, O(non-zeros k) time. out (last - first, k) is ``start + f(X) table`` of
 rows from `first` to `last`, or its softmax; table (d, width) and start (width,) have zeros and

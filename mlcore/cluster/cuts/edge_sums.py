@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse as sp
 
-from mlcore._ext.cluster import edge_sums as _ext
+from mlcore._ext.cluster.cuts import edge_sums as _ext
 from mlcore.checks import as_samples
 from mlcore.cluster.doubly_stochastic.symmetric_matrix import as_symmetric
 from mlcore.runtime.memory import require_memory

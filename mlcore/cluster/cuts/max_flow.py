@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse as sp
 
-from mlcore._ext.cluster import max_flow as _ext
+from mlcore._ext.cluster.cuts import max_flow as _ext
 from mlcore.runtime.threads import items_per_call
 
 _OPERATIONS_OF_AN_EDGE = 4  # seen, about

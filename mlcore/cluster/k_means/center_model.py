@@ -23,7 +23,7 @@ from mlcore.cluster.k_means.origin_and_unit import OriginAndUnit, choose_units, 
 from mlcore.cluster.k_means.seeding import k_means_plus_plus
 from mlcore.estimator import progress
 from mlcore.estimator.model import Clusterer, Model, Transformer, warn
-from mlcore.numerics.row_sampler import RowSampler, random_rows
+from mlcore.numerics.seeds.row_sampler import RowSampler, random_rows
 from mlcore.row_sums import RowSums
 from mlcore.runtime.memory import require_memory
 

@@ -12,8 +12,8 @@ from mlcore.cluster.k_means.center_model import CenterModel, Init
 from mlcore.cluster.k_means.evidence import warn_of_rise
 from mlcore.estimator.model import warn
 from mlcore.estimator.progress import Progress
-from mlcore.numerics.greedy_seeds import first_least, greedy_seeds, n_candidates
-from mlcore.numerics.row_sampler import RowSampler, random_rows
+from mlcore.numerics.seeds.greedy_seeds import first_least, greedy_seeds, n_candidates
+from mlcore.numerics.seeds.row_sampler import RowSampler, random_rows
 from mlcore.runtime.memory import require_memory
 
 _BLOCK = 2**22  # differences of a call: some milliseconds

@@ -17,7 +17,7 @@ from mlcore.cluster.k_means.lloyd import Clustering, objective, squared_moves
 from mlcore.cluster.k_means.origin_and_unit import choose_units
 from mlcore.estimator.first_rows import BeginsWithFirstRows
 from mlcore.estimator.progress import Progress
-from mlcore.numerics.row_sampler import RowSampler
+from mlcore.numerics.seeds.row_sampler import RowSampler
 
 _MOST_COPIES = 64  # of a sample, on average, that passes and patience count
 _FIRST_STEPS = 10  # most steps of Lloyd's algorithm on the first samples of a stream

@@ -7,7 +7,7 @@ from scipy import sparse as sp
 
 from mlcore.cluster.k_means.nearest_center import lower_to_candidates
 from mlcore.cluster.k_means.sparse_assignment import SparseRows, seed_columns
-from mlcore.numerics.greedy_seeds import (
+from mlcore.numerics.seeds.greedy_seeds import (
     first_least,
     greedy_seeds,
     n_candidates,

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mlcore._ext.cluster import fasterpam as _ext
-from mlcore.numerics.greedy_seeds import first_least, greedy_seeds, seeds_of_matrix
+from mlcore.numerics.seeds.greedy_seeds import first_least, greedy_seeds, seeds_of_matrix
 from mlcore.runtime.threads import effective_threads
 
 _ROUNDING = 1e-13  # error of a sum in double precision, relative to the objective

@@ -32,7 +32,7 @@ from mlcore.cluster.metrics import Metric
 from mlcore.estimator import progress
 from mlcore.estimator.model import Clusterer, Model, Transformer, warn
 from mlcore.estimator.progress import Progress
-from mlcore.numerics.row_sampler import RowSampler, random_rows
+from mlcore.numerics.seeds.row_sampler import RowSampler, random_rows
 from mlcore.runtime.memory import require_memory
 
 _Init = Literal["k-medoids++", "random", "build"]

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from mlcore.numerics.greedy_seeds import first_least, greedy_seeds, n_candidates
-from mlcore.numerics.row_sampler import RowSampler
+from mlcore.numerics.seeds.greedy_seeds import first_least, greedy_seeds, n_candidates
+from mlcore.numerics.seeds.row_sampler import RowSampler
 from mlcore.runtime.threads import single_threaded_blas
 
 _ROWS = 256

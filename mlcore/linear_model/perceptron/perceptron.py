@@ -13,7 +13,7 @@ from mlcore.kernels.expansion import row_blocks
 from mlcore.kernels.packed import row_sums
 from mlcore.linear_model.perceptron.classifier import PerceptronClassifier, Settings
 from mlcore.linear_model.perceptron.mistakes import signed_margins
-from mlcore.numerics.linear_scores import linear_scores
+from mlcore.numerics.scores.linear_scores import linear_scores
 from mlcore.runtime.threads import pieces, single_threaded_blas
 
 _EXPONENT = {4: 40, 8: 200}  # by bytes of a number: products of larger powers of two may overflow

@@ -6,7 +6,7 @@ import numpy as np
 
 from mlcore.checks import as_choice, as_real, as_targets, as_weights
 from mlcore.estimator.mixins import Regressor
-from mlcore.numerics.linear_scores import linear_scores
+from mlcore.numerics.scores.linear_scores import linear_scores
 from mlcore.svm.linear.linear_machine import LinearMachine, LinearSamples, LinearSettings
 
 _LOSSES = "epsilon_insensitive", "squared_epsilon_insensitive"

@@ -1,4 +1,4 @@
-"""Hot loops of mlcore.svm.linear.linear_rows: squares, sparse copies of rows, products of columns."""
+"""Hot loops of mlcore.svm.linear.linear_rows: squares, sparse copies of rows, column products."""
 from cython cimport floating
 from libc.stdint cimport int32_t, int64_t
 

@@ -3,8 +3,8 @@
 Blocks of rows stay in the first cache for their scores, dual variables, sums and products. Groups
 of rows have sums of their own, added by the caller in their order, so that the number of threads
 never changes a bit. For a squared loss with the residual ``e = y - f`` and ``sigma = 2 cost``,
-``beta = clip(soft(sigma e, sigma eps), lower, upper)``, with bounds that are 0 or infinite; a row is
-in the band where beta is not 0. Shapes, in C order: X (n, d), those of rows (n,), g groups, t
+``beta = clip(soft(sigma e, sigma eps), lower, upper)``, with bounds that are 0 or infinite; a row
+is in the band where beta is not 0. Shapes, in C order: X (n, d), those of rows (n,), g groups, t
 threads; work (t, work_size(width)), width >= d + 1 a multiple of panel_width().
 """
 from cython cimport floating

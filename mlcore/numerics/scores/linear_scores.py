@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse as sp
 
 from mlcore.checks.sparse import dense_if_full
-from mlcore.numerics.sparse_scores import EntryScores, sparse_scores
+from mlcore.numerics.scores.sparse_scores import EntryScores, sparse_scores
 from mlcore.runtime.threads import pieces, single_threaded_blas
 
 

@@ -1,0 +1,1 @@
+"""Scores of rows under several weight vectors."""

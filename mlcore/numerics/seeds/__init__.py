@@ -1,0 +1,1 @@
+"""Rows to begin from: drawn, and spread over the samples."""
