@@ -45,7 +45,7 @@ ALGORITHMS = {
     "cluster_selection_method": {"HDBSCAN"},
     "method": {
         "log_sauer_bound", "normalize_affinity", "online_to_batch_bound", "predict_blocks",
-        "sample_compression_bound", "vc_deviation", "vc_error_bound", "vc_sample_size",
+        "sample_compression_bound", "sinkhorn", "vc_deviation", "vc_error_bound", "vc_sample_size",
     },
 }  # fmt: skip
 # Words of scikit-learn beside `C` and `alpha`.
@@ -57,6 +57,7 @@ PENALTIES = {
     "var_smoothing": {"GaussianNB", "MixedNB"},
     "l1_ratio": {"ElasticNet", "ElasticNetCV", "LogisticRegression", "LogisticRegressionCV"},
     "l1_ratios": {"LogisticRegressionCV"},
+    "marginal_penalty": {"sinkhorn"},
 }
 
 
