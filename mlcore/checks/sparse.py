@@ -129,14 +129,21 @@ def _compressed(X, name, dtype):
             f"{name} is corrupt: {name}.indptr ends at {used}, but {name}.indices and {name}.data "
             f"have lengths {len(X.indices)} and {len(X.data)}."
         )
-    indices = _indices(X.indices[:used], n_minor, f"{name}.indices")
+    indices = _integers(X.indices[:used], f"{name}.indices")
+    in_order, *span = _loops.order_of(indices, indptr)
+    if not in_order:
+        span = indices.min(), indices.max()
+    _require_within(*span, n_minor, f"{name}.indices")
     data = X.data[:used]
     if X.format == "bsr":
         data = _real_data(data.ravel(), name, dtype).reshape(used, *block)
     else:
         data = _real_data(data, name, dtype)
-    # A new object computes its flags: a user may have set has_sorted_indices wrongly.
-    return getattr(sp, f"{X.format}_array")((data, indices, indptr), shape=X.shape)
+    # A new object has its own flags: a user may have set has_sorted_indices wrongly.
+    checked = getattr(sp, f"{X.format}_array")((data, indices, indptr), shape=X.shape)
+    if in_order and X.format == "csr":
+        checked.has_canonical_format = True
+    return checked
 
 
 def _integers(array, name):
@@ -153,12 +160,17 @@ def _integers(array, name):
 
 def _indices(array, size, name):
     array = _integers(array, name)
-    if len(array) and (array.min() < 0 or array.max() >= size):
-        raise ValueError(
-            f"{name} is out of range: it spans {array.min()} to {array.max()}, but must lie "
-            f"within 0 to {size - 1}."
-        )
+    if len(array):
+        _require_within(array.min(), array.max(), size, name)
     return array
+
+
+def _require_within(least, greatest, size, name):
+    if least < 0 or greatest >= size:
+        raise ValueError(
+            f"{name} is out of range: it spans {least} to {greatest}, but must lie within 0 to "
+            f"{size - 1}."
+        )
 
 
 def _real_data(data, name, dtype):

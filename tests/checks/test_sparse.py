@@ -9,6 +9,7 @@ from hypothesis.extra import numpy as hnp
 from numpy.testing import assert_array_equal
 from scipy import sparse as sp
 
+from mlcore._ext.checks.sparse import order_of
 from mlcore.checks import as_samples
 
 
@@ -63,6 +64,27 @@ def test_canonical_csr_is_shared():
         assert np.shares_memory(getattr(checked, name), getattr(X, name))
 
 
+@each("index", [np.int32, np.int64])
+@each("indptr_type", [np.int32, np.int64])
+def test_order_of_rows_is_the_definition(index, indptr_type):
+    """Rows of any lengths, some out of order in one place, at the edges of blocks too."""
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        n, d = rng.integers(0, 7), rng.integers(1, 200)
+        lengths = rng.integers(0, d + 1, n) * (rng.random(n) < 0.7)
+        rows = [np.sort(rng.choice(d, k, replace=False)) for k in lengths]
+        indices = np.concatenate([*rows, []]).astype(index)
+        if len(indices) > 1 and rng.random() < 0.5:
+            at = rng.integers(1, len(indices))
+            indices[at] = indices[at - 1] - rng.integers(0, 2)
+        indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(indptr_type)
+        expected = all((np.diff(row) > 0).all() for row in np.split(indices, indptr[1:-1]))
+        in_order, least, greatest = order_of(indices, indptr)
+        assert in_order == expected
+        if in_order and len(indices):
+            assert (least, greatest) == (indices.min(), indices.max())
+
+
 def out_of_range_coo():
     X = sp.coo_array(SPARSE)
     X.coords = (X.coords[0] + 1, X.coords[1])
@@ -73,6 +95,8 @@ CORRUPT = {
     "index too large": (compressed([1.0, 2.0], [0, 3], [0, 1, 2]), "indices is out of range.*2"),
     "index negative": (compressed([1.0, 2.0], [0, -1], [0, 1, 2]), "indices is out of range"),
     "index huge": (compressed([1.0, 2.0], [0, 2**40], [0, 1, 2]), "indices is out of range"),
+    "index out of order": (compressed([1.0] * 3, [0, 3, 1], [0, 3, 3]), "spans 0 to 3.*0 to 2"),
+    "index negative, in order": (compressed([1.0] * 2, [-1, 2], [0, 2, 2]), "spans -1 to 2"),
     "column index": (
         compressed([1.0, 2.0], [0, 3], [0, 1, 2], (3, 2), sp.csc_array),
         "indices is out of range",
