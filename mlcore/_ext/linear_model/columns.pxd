@@ -5,7 +5,7 @@ Dense columns are rows of `dense` (d, n). Sparse ones have entries (CSC) less ``
 which is not formed. Both are times the roots of weights, `root` (n,), whose squares sum to `total`.
 """
 from cython.parallel cimport prange
-from libc.math cimport INFINITY, fabs, fmax, fmin, nextafter, sqrt
+from libc.math cimport INFINITY, fabs, fmax, nextafter, sqrt
 from libc.stdint cimport int8_t, int32_t, int64_t
 
 from mlcore._ext.shared.blas cimport add_multiple, dot
@@ -104,13 +104,16 @@ cdef struct Readings:
     double* largest            # (d,)
 
 
-cdef inline double bound_of(const Readings* of, Py_ssize_t j, const Way* way) noexcept nogil:
-    """Return at least the product's absolute value now, when the residuals have come this way.
+cdef inline double bound_of(const Readings* of, Py_ssize_t j, const Way* way,
+                            double share) noexcept nogil:
+    """Return at least the product's absolute value now, when the residuals have come this way; a
+    guess of it for a share below 1.
 
-    In columns of few entries the largest change counts: a quarter of the readings by lengths.
+    In columns of few entries the largest change counts: a quarter of the readings by lengths. The
+    strong rule is a guess itself, and reads by a fifth of the way: .96 of the time of a path.
     """
-    return fabs(of.h[j]) + fmin(of.size[j] * (way.length - of.length[j]),
-                                of.sums[j] * (way.largest - of.largest[j]))
+    return fabs(of.h[j]) + share * min(of.size[j] * (way.length - of.length[j]),
+                                       of.sums[j] * (way.largest - of.largest[j]))
 
 
 cdef inline void move(const Columns* Z, const double* r, const double* before,
@@ -125,7 +128,7 @@ cdef inline void move(const Columns* Z, const double* r, const double* before,
         step = r[i] - before[i]
         squares += step * step
         along += Z.root[i] * step
-        largest = fmax(largest, fabs(step))
+        largest = max(largest, fabs(step))
     if largest == 0:
         return
     # It grows by less than its rounding too, as products of the same way are not read again.
@@ -134,25 +137,25 @@ cdef inline void move(const Columns* Z, const double* r, const double* before,
 
 
 cdef inline void read_columns(const Columns* Z, const double* r, const Readings* of,
-                              const double* lasso, double limit, const Way* way,
+                              const double* lasso, double limit, double share, const Way* way,
                               int n_threads) noexcept nogil:
     """Compute the products with residuals that may be as large as `limit` times the lasso (d,),
-    where those of the last reading are not of these residuals.
+    by a share of their way, where those of the last reading are not of these residuals.
     """
     cdef Py_ssize_t block, n_blocks = (Z.d + COLUMNS - 1) // COLUMNS
     cdef double along = dot(<int> Z.n, Z.root, r) if Z.sparse else 0
     for block in prange(n_blocks, num_threads=n_threads, schedule="static"):
-        read_block(Z, r, along, of, lasso, limit, way, block * COLUMNS)
+        read_block(Z, r, along, of, lasso, limit, share, way, block * COLUMNS)
 
 
 cdef inline void read_block(const Columns* Z, const double* r, double along, const Readings* of,
-                            const double* lasso, double limit, const Way* way,
-                            Py_ssize_t first) noexcept nogil:
+                            const double* lasso, double limit, double share,
+                            const Way* way, Py_ssize_t first) noexcept nogil:
     cdef Py_ssize_t j
     for j in range(first, min(Z.d, first + COLUMNS)):
         if of.out[j] or of.length[j] == way.length:
             continue
-        if of.place[j] < 0 and bound_of(of, j, way) < limit * lasso[j]:
+        if of.place[j] < 0 and bound_of(of, j, way, share) < limit * lasso[j]:
             continue
         of.h[j] = product(Z, j, r, along)
         of.length[j], of.largest[j] = way.length, way.largest
@@ -168,7 +171,7 @@ cdef inline void slopes_of(const Readings* of, Py_ssize_t d, const double* ridge
         elif of.length[j] == way.length:
             g[j] = of.h[j] - ridge[j] * w[j]
         else:
-            g[j] = bound_of(of, j, way)
+            g[j] = bound_of(of, j, way, 1)
 
 
 cdef inline void residuals(const Columns* Z, const double* y, const double* w,

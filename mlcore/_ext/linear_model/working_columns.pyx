@@ -150,7 +150,7 @@ cdef void begin_penalty(Work* a, const double[::1] alphas, int64_t* state, doubl
         if k == 0 and a.h[j] != 0:
             before = fmax(before, fabs(a.h[j]) / a.lasso[j])
     figure[2] = fmax(2 * alpha - (alphas[k - 1] if k else before), 0)
-    read_columns(&a.Z, a.r, &a.readings, a.lasso, figure[2], a.way, a.n_threads)
+    read_columns(&a.Z, a.r, &a.readings, a.lasso, figure[2], 0.2, a.way, a.n_threads)
     for j in range(d):
         a.absolute[j] = min(alpha * a.lasso[j], 1e300)
         a.square[j] = min(alpha * a.ridge[j], 1e300)
@@ -278,7 +278,7 @@ cdef void solve_and_prove(Work* a, const double[::1] alphas, double tol, Py_ssiz
     residuals(&a.Z, a.y, a.w, a.members, f, a.r)
     move(&a.Z, a.r, a.proved, a.way)
     memcpy(a.proved, a.r, a.Z.n * sizeof(double))
-    read_columns(&a.Z, a.r, &a.readings, a.lasso, (1 - 1e-6) * alphas[state[PENALTY]], a.way,
+    read_columns(&a.Z, a.r, &a.readings, a.lasso, (1 - 1e-6) * alphas[state[PENALTY]], 1, a.way,
                  a.n_threads)
     figure[3] = squares = dot(<int> a.Z.n, a.r, a.r)
     for i in range(d):

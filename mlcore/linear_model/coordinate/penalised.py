@@ -171,7 +171,8 @@ class PenalisedRegression(Regressor, Model):
                 coef, figures = multi_task.path(problem, penalties, *limits)
             else:
                 coef, figures = problem.path(penalties, *limits)
-            coef, figures = coef[back], figures[back]
+            if (np.diff(order) < 0).any():  # else a copy of all coefficients
+                coef, figures = coef[back], figures[back]
         return self._as_path(problem, alphas, coef, figures, settings)
 
     def _settings_of(self, alpha, l1_ratio, multi_task=False):
