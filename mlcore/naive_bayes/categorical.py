@@ -7,7 +7,10 @@ import numpy as np
 from mlcore.checks import as_choice, as_real
 from mlcore.checks.missing import Missing
 from mlcore.checks.stored import stored
-from mlcore.naive_bayes.categories import (
+from mlcore.naive_bayes.class_counts import all_classes, rows_of, spread
+from mlcore.naive_bayes.naive_bayes import Likelihood, NaiveBayes
+from mlcore.naive_bayes.smoothed import smoothed
+from mlcore.numerics.categories import (
     MISSING,
     UNSEEN,
     all_categories,
@@ -16,9 +19,6 @@ from mlcore.naive_bayes.categories import (
     codes_in,
     require_categories,
 )
-from mlcore.naive_bayes.class_counts import all_classes, rows_of, spread
-from mlcore.naive_bayes.naive_bayes import Likelihood, NaiveBayes
-from mlcore.naive_bayes.smoothed import smoothed
 
 Unseen = Literal["ignore", "reserve", "error"]
 

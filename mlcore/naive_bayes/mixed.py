@@ -9,10 +9,10 @@ from mlcore.checks.arrays import as_floats, column_label, real_array, require_fi
 from mlcore.checks.missing import Missing
 from mlcore.naive_bayes.bernoulli import BernoulliNB
 from mlcore.naive_bayes.categorical import CategoricalNB, Unseen
-from mlcore.naive_bayes.categories import as_table, require_categories
 from mlcore.naive_bayes.gaussian import GaussianNB
 from mlcore.naive_bayes.multinomial import MultinomialNB
 from mlcore.naive_bayes.naive_bayes import Likelihood, NaiveBayes
+from mlcore.numerics.categories import as_table, require_categories
 from mlcore.row_sums import twin
 
 _KINDS = {

@@ -181,7 +181,7 @@ def mixture(covariance_type):
     )
 
 
-def discrete(make, draw, sparse=True):
+def discrete(make, draw, sparse=True, text=False):
     return Entry(
         lambda: make(2, random_state=0, max_iter=20_000),
         nothing,
@@ -190,6 +190,7 @@ def discrete(make, draw, sparse=True):
         draw=draw,
         endless={"tol": 0, "max_iter": 10**9},
         takes=(*ZERO_TOL, NO_STEP),
+        text=text,
     )
 
 
@@ -380,7 +381,7 @@ MODELS = {
     **{f"GaussianMixture-{t}": mixture(t) for t in ("full", "tied", "diag", "spherical")},
     "PLSA": Entry(aspects, nothing, kernel=False, draw=counts, takes=(*ZERO_TOL, *MANY_COMPONENTS)),
     "MultinomialMixture": discrete(MultinomialMixture, counts),
-    "CategoricalMixture": discrete(CategoricalMixture, choices, sparse=False),
+    "CategoricalMixture": discrete(CategoricalMixture, choices, sparse=False, text=True),
     "BernoulliMixture": discrete(partial(BernoulliMixture, binarize=0.5), choices),
     "BinomialMixture": discrete(partial(BinomialMixture, n_trials=4), choices),
     "FisherVectors": Entry(

@@ -121,6 +121,7 @@ BAD_PARAMETERS = {
     "store_centers": ("means", 3, True),
     "step": tuple(value for value in (*NOT_POSITIVE, INF) if value is not None),
     "strategy": ("kmeans", None, 3),
+    "unknown": ("ignore", 3, True),
     "unseen": ("drop", None, 3),
     "var_smoothing": (-1, *NOT_POSITIVE[2:], INF),
     "verbose": (-1, "yes", 1.5, None),

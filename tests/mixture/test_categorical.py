@@ -380,3 +380,107 @@ def test_impossible_answers_are_exactly_so(n_rows):
     assert_allclose(model.predict_proba(X)[::n_rows, 1], small, rtol=1e-9)
     present = np.arange(len(X)) < n_rows
     assert model.score(X, sample_weight=present) == pytest.approx(math.log(0.5))
+
+
+# ---- categories that are no numbers
+
+
+def of_labels(module, n=240):
+    """A frame of strings, declared categories, bool and numbers with holes, and its codes."""
+    X = answers(n, sizes=(3, 3, 2, 3))[0]
+    X[:, 1] = np.where(X[:, 1] == 1, 2, X[:, 1])  # category 1 is declared, but does not occur
+    holes = np.random.default_rng(7).random(X.shape) < 0.1
+    words = np.array(["ash", "oak", "yew"]), np.array(["low", "mid", "high"])
+    cells = [
+        words[0][X[:, 0].astype(int)],
+        words[1][X[:, 1].astype(int)],
+        X[:, 2] == 1,
+        X[:, 3] * 10,
+    ]
+    columns = [
+        [None if hole else value for value, hole in zip(own.tolist(), lost, strict=True)]
+        for own, lost in zip(cells, holes.T, strict=True)
+    ]
+    names = ["tree", "level", "wet", "size"]
+    if module == "lists":
+        table = [list(row) for row in zip(*columns, strict=True)]
+    elif module == "pandas":
+        pd = pytest.importorskip("pandas")
+        table = pd.DataFrame(dict(zip(names, columns, strict=True)))
+        table["level"] = pd.Categorical(columns[1], categories=words[1])
+        table["wet"] = table["wet"].astype("boolean")
+        table["size"] = table["size"].astype("Int64")
+    else:
+        pl = pytest.importorskip("polars")
+        table = pl.DataFrame(dict(zip(names, columns, strict=True)))
+        table = table.with_columns(
+            pl.col("tree").cast(pl.Categorical), pl.col("level").cast(pl.Enum(words[1].tolist()))
+        )
+    codes = np.where(holes, np.nan, X)
+    if module == "lists":  # nothing declares the middle, and what is left is sorted
+        codes[:, 1] = np.where(codes[:, 1] == 2, 0, np.where(codes[:, 1] == 0, 1, np.nan))
+        return table, codes, (3, 2, 2, 3)
+    return table, codes, (3, 3, 2, 3)
+
+
+@pytest.mark.parametrize("module", ["lists", "pandas", "polars"])
+def test_labels_are_what_their_codes_are(module, tmp_path):
+    table, codes, sizes = of_labels(module)
+    options = start(2, sizes) | {"missing": "ignore", "tol": 0, "max_iter": 20}
+    weight = np.arange(len(codes)) % 3
+    # Codes have categories 0, 1, ... of the start, so that both have the same.
+    by_codes = quietly(CategoricalMixture(**options), codes, sample_weight=weight)
+    model = quietly(CategoricalMixture(**options), table, sample_weight=weight)
+    for ours, theirs in zip(model.probabilities_, by_codes.probabilities_, strict=True):
+        assert_array_equal(ours, theirs)
+    assert_array_equal(model.predict_proba(table), by_codes.predict_proba(codes))
+    assert_array_equal(model.score_samples(table), by_codes.score_samples(codes))
+    declared = ["low", "mid", "high"] if module != "lists" else ["high", "low"]
+    expected = [["ash", "oak", "yew"], declared, [False, True], [0.0, 10.0, 20.0]]
+    assert [values.tolist() for values in model.categories_] == expected
+    # Blocks of them, files, and rows drawn again.
+    again = CategoricalMixture(**options).begin(table)
+    for _ in range(3):
+        again.update(again.partial_statistics(table, sample_weight=weight))
+    three = quietly(CategoricalMixture(**options | {"max_iter": 3}), codes, sample_weight=weight)
+    assert_allclose(again.probabilities_[1], three.probabilities_[1], rtol=1e-12)
+    loaded = pickle.loads(pickle.dumps(model))
+    assert_array_equal(loaded.predict(table), model.predict(table))
+    drawn = model.set_params(random_state=0).sample(50)[0]
+    assert set(drawn[:, 0]) <= {"ash", "oak", "yew"} and set(drawn[:, 2]) <= {False, True}
+    # The probabilities, in one table.
+    rows = model.probabilities_table()
+    assert len(rows.item) == 2 * sum(sizes)
+    for item, category, component, probability in zip(*rows, strict=True):
+        i = {"tree": 0, "level": 1, "wet": 2, "size": 3}.get(item, item)
+        place = model.categories_[i].tolist().index(category)
+        assert probability == model.probabilities_[i][component, place]
+
+
+def test_new_labels_are_named_or_missing():
+    X = [["ash", 1], ["oak", 2], ["oak", 2]] * 5
+    model = CategoricalMixture(1).fit(X)
+    with pytest.raises(ValueError, match=r"column 0 of X holds 'elm'.*\['ash', 'oak'\]"):
+        model.predict([["elm", 1]])
+    with pytest.raises(ValueError, match=r"column 0 of X holds 3.0"):
+        model.predict([[3, 1]])
+    with pytest.warns(UserWarning, match="column 1 of X holds 7"):
+        model.predict([["oak", 7]])
+    with pytest.raises(ValueError, match="column 1 of X holds 7"):
+        model.set_params(unknown="error").predict([["oak", 7]])
+    model.set_params(unknown="missing")
+    p = [table[0] for table in model.probabilities_]
+    assert_allclose(model.score_samples([["elm", 1], ["oak", 7]]), np.log([p[1][0], p[0][1]]))
+    with pytest.raises(ValueError, match="unknown="):
+        CategoricalMixture(unknown="ignore").fit(X)
+    with pytest.raises(ValueError, match='NaN .*missing="ignore"'):
+        CategoricalMixture(1).fit([["ash", 1], [None, 2]])
+    with pytest.raises(TypeError, match="mixed types"):
+        CategoricalMixture(1).fit([["ash", 1], [2, 2]])
+    with pytest.raises(TypeError, match="fit or begin"):
+        CategoricalMixture(1).partial_fit(X)
+    assert CategoricalMixture(1).fit(X).partial_fit(X).total_weight_ == 30
+    # A category of rows of weight 0 is absent.
+    weight = [0.0] + [1.0] * 14
+    rare = CategoricalMixture(1).fit([["elm", 1], *X[1:]], sample_weight=weight)
+    assert rare.categories_[0].tolist() == ["ash", "oak"]

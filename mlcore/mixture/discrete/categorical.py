@@ -2,13 +2,15 @@
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 from scipy import sparse as sp
 
+from mlcore.checks import as_choice
 from mlcore.checks.arrays import real_array, require_exact
 from mlcore.checks.missing import Missing
+from mlcore.estimator import tables
 from mlcore.estimator.model import warn
 from mlcore.mixture import start_values
 from mlcore.mixture.discrete.components import DiscreteComponents, Parameters, Rows, Statistics
@@ -17,9 +19,48 @@ from mlcore.mixture.discrete.patterns import Patterns, found_categories
 from mlcore.mixture.discrete.sparse_e_step import row_bytes
 from mlcore.mixture.discrete.sparse_rows import SparseRows
 from mlcore.mixture.discrete.zero_probabilities import logarithm, possible
+from mlcore.numerics.categories import UNSEEN, CodedTable, coded_table, table_of_numbers
 
 _FEW_ROWS = 128  # up to which prediction does not build patterns of several items
 _UNSEEN = 1e-10  # probability of a category that the fit did not know, where there is a prior
+
+Unknown = Literal["error", "missing"]
+
+
+class ProbabilityTable(NamedTuple):
+    """Probabilities of the categories of all items in all components, a row for each.
+
+    Parameters
+    ----------
+    item : (n_rows,)
+        Name of the item, or its column.
+    category : (n_rows,) object
+    component : (n_rows,) intp
+    probability : (n_rows,) float64
+    """
+
+    item: np.ndarray
+    category: np.ndarray
+    component: np.ndarray
+    probability: np.ndarray
+
+    def __str__(self) -> str:
+        return tables.text({name: column.tolist() for name, column in self._asdict().items()})
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return tables.table(self._asdict())
+
+    def to_frame(self) -> Any:
+        """Return the table as a pandas DataFrame with the index `item`.
+
+        Returns
+        -------
+        frame : pandas.DataFrame
+            One row for each probability.
+        """
+        return tables.frame(self._asdict(), index="item")
 
 
 class CategoricalMixture(DiscreteMixture):
@@ -27,8 +68,9 @@ class CategoricalMixture(DiscreteMixture):
 
     .. math:: P(x) = \sum_j \lambda_j \prod_i P_{ji}(x_i).
 
-    An item's value is one of finitely many numbers, its categories; a missing answer is NaN and
-    simply takes no part, which is exact EM where answers are missing at random. Time
+    An item's value is one of finitely many categories: numbers, strings, times, bool, or those of
+    pandas' and polars' categorical types, column by column. A missing answer (NaN, None, NA, null)
+    takes no part, which is exact EM where answers are missing at random. Time
     O(n_samples n_items n_components) a step.
 
     Parameters
@@ -40,6 +82,9 @@ class CategoricalMixture(DiscreteMixture):
         maximum likelihood. At least 0.
     missing : {"error", "ignore"}, default="error"
         Whether NaN is refused, or a missing answer.
+    unknown : {"error", "missing"}, default=None
+        A category that the fit did not know is an error that names it, or counts as missing. None
+        is "error" but for items of numbers, whose unknown values have the probability in the Notes.
     tol, max_iter, n_init : as in `BernoulliMixture`
     weights_init : (n_components,), default=None
     probabilities_init : list of (n_components, n_categories) arrays, default=None
@@ -55,8 +100,9 @@ class CategoricalMixture(DiscreteMixture):
     ----------
     probabilities_ : list of (n_components, n_categories) float64
         One array for each item; rows sum to 1.
-    categories_ : list of (n_categories,) float64
-        The values of each item, ascending. Other values are refused later.
+    categories_ : list of (n_categories,) arrays
+        The values of each item, sorted; numbers are float64. Those that a categorical type
+        declares are in its order, and include categories that do not occur.
     log_likelihood_trace_, objective_trace_ : (n_iter_ + 1,) float64
         Mean log-likelihood of a sample at the start and after each step, and with `alpha` the log
         of the prior, ``alpha * sum(log P)``, divided by the number of samples: what EM
@@ -73,8 +119,9 @@ class CategoricalMixture(DiscreteMixture):
     Probabilities of 0, which take ``alpha=0``, are exact. A row that is impossible under every
     component has a log-density of -inf; `predict` and `predict_proba` give it, as if these
     probabilities went to 0 together, to the components of its fewest impossible answers, and EM to
-    all in equal shares. An answer that the fit did not know is impossible too; with a prior it has
-    a probability of 1e-10 under every component. A warning names the first.
+    all in equal shares. A number that the fit did not know is impossible too; with a prior it has
+    a probability of 1e-10 under every component. A warning names the first. The first call of
+    `partial_fit` takes numbers alone: `fit` or `begin` come before strings.
 
     References
     ----------
@@ -90,13 +137,17 @@ class CategoricalMixture(DiscreteMixture):
     array([0.6, 0.4])
     >>> classes.predict([[0, 0, 1], [1, 1, 0]])
     array([0, 1])
+    >>> X = [["red", "round"], ["red", "round"], ["blue", "flat"], ["blue", "flat"]]
+    >>> classes = CategoricalMixture(n_components=2, random_state=0).fit(X)
+    >>> classes.categories_[0]
+    array(['blue', 'red'], dtype='<U4')
     """
 
-    _tags = {"input_tags.categorical": True}
+    _tags = {"input_tags.categorical": True, "input_tags.string": True}
 
     probabilities_: list[np.ndarray]
     categories_: list[np.ndarray]
-    _stored = {"probabilities_": ["f", "float64 k m[]"], "categories_": ["f", "increasing m[]"]}
+    _stored = {"probabilities_": ["f", "float64 k m[]"], "categories_": ["f", "labels m[]"]}
 
     def __init__(
         self,
@@ -104,6 +155,7 @@ class CategoricalMixture(DiscreteMixture):
         *,
         alpha: float = 0.01,
         missing: Missing = "error",
+        unknown: Unknown | None = None,
         tol: float = 1e-4,
         max_iter: int = 200,
         n_init: int = 1,
@@ -127,6 +179,7 @@ class CategoricalMixture(DiscreteMixture):
             callback=callback,
         )
         self.missing = missing
+        self.unknown = unknown
         self.probabilities_init = probabilities_init
 
     @classmethod
@@ -139,7 +192,7 @@ class CategoricalMixture(DiscreteMixture):
         probabilities : list of (n_components, n_categories)
             Rows sum to 1.
         categories : list of (n_categories,), optional
-            Ascending; by default 0, 1, ...
+            Numbers ascend; others differ. By default 0, 1, ...
         """
         probabilities = _tables(probabilities, "probabilities", None, cls.__name__)
         k = len(probabilities[0])
@@ -147,12 +200,13 @@ class CategoricalMixture(DiscreteMixture):
         sizes = [p.shape[1] for p in probabilities]
         if categories is None:
             categories = [np.arange(size, dtype=float) for size in sizes]
-        categories = [np.array(values, dtype=float) for values in categories]
-        if [values.shape for values in categories] != [(size,) for size in sizes] or any(
-            not (np.diff(values) > 0).all() for values in categories
+        categories = [_as_categories(values) for values in categories]
+        if [values.shape for values in categories] != [(size,) for size in sizes] or not all(
+            map(_are_categories, categories)
         ):
             raise ValueError(
-                f"{cls.__name__}: categories must be ascending values, {sizes} for the items."
+                f"{cls.__name__}: categories must be ascending numbers or different labels, "
+                f"{sizes} for the items."
             )
         model = cls(n_components=k)
         parameters = Parameters(
@@ -171,13 +225,14 @@ class CategoricalMixture(DiscreteMixture):
 
         Returns
         -------
-        X : (n_samples, n_items) float64
-            Ordered by component.
+        X : (n_samples, n_items)
+            Ordered by component; float64 if all categories are numbers, else objects.
         labels : (n_samples,) intp
             Component of each row.
         """
         rng, labels = self._drawn_components(n_samples)
-        X = np.empty((len(labels), len(self.categories_)))
+        numbers = all(values.dtype.kind == "f" for values in self.categories_)
+        X = np.empty((len(labels), len(self.categories_)), float if numbers else object)
         for i, (p, values) in enumerate(zip(self.probabilities_, self.categories_, strict=True)):
             below = np.cumsum(p, axis=1)[:, :-1] / p.sum(axis=1, keepdims=True)
             X[:, i] = values[(rng.random(len(X))[:, None] >= below[labels]).sum(axis=1)]
@@ -218,16 +273,70 @@ class CategoricalMixture(DiscreteMixture):
         rows : (n_representatives,) intp
             What `begin` must see.
         """
-        columns = real_array(X, "X", missing=True).astype(np.float64).T
+        table = coded_table(X, True)
+        if table is None:
+            columns = real_array(X, "X", missing=True).astype(np.float64).T
+        else:
+            columns = [column.codes for column in table.columns]
         return np.unique(np.concatenate([np.unique(x, return_index=True)[1] for x in columns]))
+
+    def probabilities_table(self) -> ProbabilityTable:
+        """Return the probabilities of all categories as one table.
+
+        Returns
+        -------
+        table : ProbabilityTable
+            Columns item, category, component and probability.
+        """
+        self._check_fitted()
+        names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
+        k, columns = len(self.weights_), []
+        for name, values, p in zip(names, self.categories_, self.probabilities_, strict=True):
+            size = len(values)
+            columns.append(
+                (
+                    np.full(k * size, name, dtype=np.asarray(names).dtype),
+                    np.repeat(values.astype(object), k),
+                    np.tile(np.arange(k), size),
+                    p.T.ravel(),
+                )
+            )
+        return ProbabilityTable(*map(np.concatenate, zip(*columns, strict=True)))
 
     # ---- what Mixture asks for
 
-    def _check_X(self, X, **options):
-        checked = super()._check_X(X, **options)
-        if not sp.issparse(checked):
-            require_exact(checked, X, range(checked.shape[1]))
+    def _settings(self):
+        settings = super()._settings()
+        if self.unknown is not None:
+            as_choice(self.unknown, "unknown", get_args(Unknown), owner=type(self).__name__)
+        return settings
+
+    def _check_X(self, X, *, reset, **options):
+        checked = super()._check_X(X, reset=reset, **options)
+        if isinstance(checked, CodedTable) or sp.issparse(checked):
+            return checked
+        require_exact(checked, X, range(checked.shape[1]))
+        if not reset and any(values.dtype.kind != "f" for values in self.categories_):
+            return table_of_numbers(checked)
         return checked
+
+    def _as_samples(self, X, **options):
+        table = coded_table(X, self.missing == "ignore")
+        return super()._as_samples(X, **options) if table is None else table
+
+    def _as_first(self, X, like):
+        X = super()._as_first(X, like)
+        if isinstance(X, CodedTable):
+            raise TypeError(
+                f"{type(self).__name__}: the first blocks X of partial_fit must be numbers: call "
+                "fit or begin before blocks of strings or other categories."
+            )
+        return X
+
+    def _check_loaded(self):
+        super()._check_loaded()
+        if not all(map(_are_categories, getattr(self, "categories_", ()))):
+            raise ValueError("categories_ must be increasing numbers or different labels.")
 
     def _components(self, X, weight):
         return self._of_categories(int(self.n_components), self._categories(X))
@@ -237,11 +346,13 @@ class CategoricalMixture(DiscreteMixture):
 
     def _of_categories(self, n_components, categories):
         owner = type(self).__name__
-        return CategoricalComponents(n_components, float(self.alpha), categories, owner)
+        return CategoricalComponents(
+            n_components, float(self.alpha), categories, owner, self.unknown
+        )
 
     def _categories(self, X):
         """The categories of each item."""
-        categories = found_categories(X)
+        categories = X.categories() if isinstance(X, CodedTable) else found_categories(X)
         if self.probabilities_init is None:
             for i, values in enumerate(categories):
                 if not len(values):
@@ -261,6 +372,11 @@ class CategoricalMixture(DiscreteMixture):
             size = table.shape[1]
             if len(values) == size:
                 continue
+            if values.dtype.kind != "f":
+                raise ValueError(
+                    f"{owner}: probabilities_init[{i}] has {size} categories, but column {i} of X "
+                    f"has {len(values)}: {values[:10].tolist()}."
+                )
             categories[i] = np.arange(size, dtype=float)
             unknown = np.setdiff1d(values, categories[i])
             if len(unknown):
@@ -278,7 +394,7 @@ class CategoricalMixture(DiscreteMixture):
         return self._weights_init(), np.vstack([table.T for table in tables])
 
     def _may_continue(self, components):
-        known, categories = self.categories_, components.categories
+        known, categories = self.categories_, components.labels
         same = len(known) == len(categories) and all(map(np.array_equal, known, categories))
         return same and len(self.weights_) == self.n_components
 
@@ -286,24 +402,63 @@ class CategoricalMixture(DiscreteMixture):
 class CategoricalComponents(DiscreteComponents):
     """Independent items of finitely many values; NaN is a missing answer.
 
-    `categories` has the values of each item, (n_categories,) float64, ascending.
+    `labels` has the categories of each item as users know them, `categories` the ascending numbers
+    (n_categories,) float64 that stand for them: numbers stand for themselves, others have codes.
     """
 
     categories: list[Any]
+    labels: list[Any]
     n_features: int
 
     def __init__(
-        self, n_components: int, alpha: float, categories: list[np.ndarray], owner: str
+        self,
+        n_components: int,
+        alpha: float,
+        labels: list[np.ndarray],
+        owner: str,
+        unknown: Unknown | None,
     ) -> None:
         super().__init__(n_components, alpha, owner)
-        self.categories, self.n_features = categories, len(categories)
-        self._sizes = list(map(len, categories))
+        self.labels, self.n_features, self.unknown = labels, len(labels), unknown
+        self.categories = [
+            values if values.dtype.kind == "f" else np.arange(len(values), dtype=float)
+            for values in labels
+        ]
+        self._sizes = list(map(len, labels))
+
+    def _numbers(self, X):
+        """Return the numbers that stand for the answers, (n, n_items), NaN for what is missing."""
+        if isinstance(X, CodedTable):
+            X = self._coded(X)
+        if self.unknown == "missing":
+            unknown = _unknown(X, self.categories)
+            X = np.where(unknown, np.nan, X) if unknown.any() else X
+        return X
+
+    def _coded(self, table):
+        X = np.empty(table.shape)
+        for j, values in enumerate(self.labels):
+            codes, own, _ = table.columns[j]
+            if values.dtype.kind == "f" and own.dtype.kind == "f":
+                X[:, j] = np.append(own, np.nan)[codes]  # the code of what is missing is -1
+                continue
+            places = table.places(j, values)
+            unseen = np.flatnonzero(places == UNSEEN)
+            if len(unseen) and self.unknown != "missing":
+                raise ValueError(
+                    f"{self.owner}: {table.labels[j]} holds {own[codes[unseen[0]]].tolist()!r}, "
+                    f"which is none of its categories, {_first(values)}: "
+                    'unknown="missing" takes new categories as missing.'
+                )
+            X[:, j] = np.where(places >= 0, places, np.nan)
+        return X
 
     @cached_property
     def n_outcomes(self) -> np.ndarray:
         return np.array(self._sizes, dtype=float)[:, None]
 
-    def rows(self, X: np.ndarray, weight: Any) -> Rows:
+    def rows(self, X: Any, weight: Any) -> Rows:
+        X = self._numbers(X)
         width = row_bytes(self.n_components)
         patterns = Patterns(self._sizes, np.isnan(X).any(axis=0), len(X), width)
         return self._encoded(X, weight, patterns)
@@ -312,11 +467,9 @@ class CategoricalComponents(DiscreteComponents):
         columns = patterns.encoded(X, self.categories)
         if columns is None:
             column, row = np.argwhere(_unknown(X, self.categories).T)[0]
-            values = self.categories[column]
-            more = "..." if len(values) > 10 else ""
             raise UnknownCategoryError(
                 f"{self.owner}: column {column} of X holds {X[row, column]:g}, which is "
-                f"none of its categories, {values[:10].tolist()}{more}."
+                f"none of its categories, {_first(self.categories[column])}."
             )
         sparse = SparseRows(len(X), patterns.n_patterns, columns, None, None, weight)
         return Rows(X, weight, sparse, patterns=patterns)
@@ -324,9 +477,12 @@ class CategoricalComponents(DiscreteComponents):
     def posterior(
         self, X: np.ndarray, parameters: Parameters, tables: dict[Any, Any], with_proba: bool
     ) -> tuple[Any, ...]:
+        X = self._numbers(X)
         try:
             return super().posterior(X, parameters, tables, with_proba)
         except UnknownCategoryError as error:
+            if self.unknown == "error":
+                raise
             likelihood = "impossible" if self.alpha == 0 else f"as unlikely as {_UNSEEN:g}"
             warn("UserWarning", f"{error} Such values are {likelihood} under every class.")
         unknown = _unknown(X, self.categories)
@@ -373,7 +529,7 @@ class CategoricalComponents(DiscreteComponents):
         return {
             "weights_": parameters.weights,
             "probabilities_": [np.ascontiguousarray(parameters.table[a:b].T) for a, b in parts],
-            "categories_": self.categories,
+            "categories_": self.labels,
             "mean_totals_": parameters.totals,
         }
 
@@ -393,6 +549,23 @@ class CategoricalComponents(DiscreteComponents):
     def n_parameters(self) -> Any:
         k = self.n_components
         return k - 1 + k * sum(size - 1 for size in self._sizes)
+
+
+def _as_categories(values):
+    """Return the categories that the user gave of an item: float64 for numbers."""
+    array = np.array(values)
+    return array.astype(np.float64) if array.dtype.kind in "iuf" else array
+
+
+def _are_categories(values):
+    """Return True for ascending numbers and for different labels."""
+    if values.dtype.kind == "f":
+        return bool((np.diff(values) > 0).all())
+    return len(set(values.tolist())) == len(values)
+
+
+def _first(values):
+    return f"{values[:10].tolist()}{'...' if len(values) > 10 else ''}"
 
 
 class UnknownCategoryError(ValueError):
