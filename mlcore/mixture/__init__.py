@@ -5,8 +5,8 @@ from mlcore.mixture.discrete.binomial import BinomialMixture
 from mlcore.mixture.discrete.categorical import CategoricalMixture
 from mlcore.mixture.discrete.multinomial import MultinomialMixture
 from mlcore.mixture.gaussian.gaussian_mixture import GaussianMixture
-from mlcore.mixture.gaussian.selection import MixtureSelection, select_mixture
 from mlcore.mixture.plsa.plsa import PLSA
+from mlcore.mixture.selection import MixtureSelection, select_mixture
 
 __all__ = [
     "BernoulliMixture",

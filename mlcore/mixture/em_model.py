@@ -38,6 +38,15 @@ class Settings(NamedTuple):
     progress: Progress
 
 
+class Evaluated(NamedTuple):
+    """A fitted model on rows of a total weight `n`, for criteria of choice."""
+
+    log_likelihood: float
+    n: float
+    n_parameters: int
+    entropy: float  # of the components of the rows, NaN where they have none
+
+
 @stored(version=1)
 class Passes(NamedTuple):
     """State of a fit by sums over all rows, from `begin` to `finish`."""
@@ -132,6 +141,10 @@ class EMModel(BeginsWithFirstRows, RowSums, Model):
     def _scaled(self, weight: np.ndarray | None) -> tuple[np.ndarray | None, int]:
         """Return weights over a power of two, so that the largest is below 1, and the power."""
         return scaled_weights(weight, plain=0)
+
+    def _evaluated(self, X: Any, sample_weight: Any) -> Evaluated:
+        """Return the likelihood of rows, and what criteria of choice charge for it."""
+        raise NotImplementedError
 
     # ---- parameters
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from mlcore.checks import as_choice, as_integer, as_weights
 from mlcore.checks.missing import Missing, with_missing
-from mlcore.mixture.em_model import EMModel
+from mlcore.mixture.em_model import EMModel, Evaluated
 from mlcore.runtime.threads import single_threaded_blas
 
 InitParams = Literal["k-means++", "kmeans", "random", "random_from_data"]
@@ -164,7 +164,8 @@ class Mixture(EMModel):
     def icl(self, X: Any, sample_weight: Any = None) -> float:
         """Return the integrated complete likelihood: `bic` plus twice the entropy of the labels.
 
-        It prefers components that overlap little (Biernacki, Celeux, Govaert, 2000).
+        It prefers components that overlap little (Biernacki, Celeux, Govaert, 2000). The entropy is
+        that of the probabilities; mclust's icl() takes the likeliest labels, another number.
 
         Parameters
         ----------
@@ -176,12 +177,9 @@ class Mixture(EMModel):
         criterion : float
             Less is better.
         """
-        proba = self.predict_proba(X).astype(float)
-        weight = self._weight_of(X, sample_weight)
-        uncertain = -(proba * np.log(np.where(proba > 0, proba, 1.0))).sum(axis=1)
-        return self.bic(X, sample_weight) + 2 * float(
-            uncertain.sum() if weight is None else weight @ uncertain
-        )
+        fit = self._evaluated(X, sample_weight)
+        bic = -2 * fit.log_likelihood + math.log(fit.n) * fit.n_parameters
+        return bic + 2 * fit.entropy
 
     @property
     def lower_bounds_(self) -> np.ndarray:
@@ -203,7 +201,19 @@ class Mixture(EMModel):
         return as_weights(sample_weight, n).astype(np.float64)
 
     def _likelihood(self, X, sample_weight):
-        density = self.score_samples(X).astype(np.float64)
+        return self._sum(self.score_samples(X), X, sample_weight)
+
+    def _evaluated(self, X, sample_weight):
+        density, _, proba = self._posterior(X, True)
+        log_likelihood, n = self._sum(density, X, sample_weight)
+        proba = proba.astype(np.float64)
+        uncertain = -(proba * np.log(np.where(proba > 0, proba, 1.0))).sum(axis=1)
+        entropy, _ = self._sum(uncertain, X, sample_weight)
+        return Evaluated(log_likelihood, n, self._n_parameters(), entropy)
+
+    def _sum(self, density, X, sample_weight):
+        """Return the weighted sum of values of rows, and the sum of the weights."""
+        density = density.astype(np.float64)
         weight = self._weight_of(X, sample_weight)
         if weight is None:
             return float(density.sum()), len(density)

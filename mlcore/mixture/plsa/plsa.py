@@ -1,5 +1,6 @@
 """Probabilistic latent semantic analysis (the aspect model) of counts of words in documents."""
 
+import math
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -9,7 +10,7 @@ from scipy import sparse as sp
 from mlcore.checks import as_integer, as_real, as_weights
 from mlcore.estimator.model import Transformer, warn
 from mlcore.mixture.em import Run
-from mlcore.mixture.em_model import EMModel
+from mlcore.mixture.em_model import EMModel, Evaluated
 from mlcore.mixture.plsa.aspect_tables import AspectTables, distributions, proportions
 from mlcore.mixture.plsa.components import AspectComponents
 from mlcore.runtime.threads import single_threaded_blas
@@ -207,6 +208,13 @@ class PLSA(Transformer, EMModel):
         return float(np.exp(-self.score(X, sample_weight=sample_weight)))
 
     # ---- what EMModel asks for
+
+    def _evaluated(self, X, sample_weight):
+        rows, tables = self._folded(X, sample_weight)
+        k, n_words = self.components_.shape
+        n_documents = int(np.count_nonzero(rows.weights))
+        n_parameters = n_documents * (k - 1) + k * (n_words - 1)
+        return Evaluated(rows.expect(tables) * rows.total, rows.total, n_parameters, math.nan)
 
     def _settings(self):
         settings, owner = super()._settings(), type(self).__name__
