@@ -24,11 +24,17 @@ def table(columns: Mapping[str, Sequence[Any]], *, title: str = "", best: int | 
     return f"{above}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def text(columns: Mapping[str, Sequence[Any]], *, best: int | None = None) -> str:
+def text(
+    columns: Mapping[str, Sequence[Any]], *, best: int | None = None, most: int | None = None
+) -> str:
     """Return columns of one length, by their headings, as lines with a mark at row `best`.
 
-    Fractions have six digits.
+    Fractions have six digits; of more than `most` rows the first are shown.
     """
+    n_rows = len(next(iter(columns.values()), ()))
+    if most is not None and n_rows > most:
+        head = text({name: column[:most] for name, column in columns.items()})
+        return f"{head}\n... and {n_rows - most} more rows: see to_frame()"
     cells = [
         [name, *(f"{value:.6g}" if isinstance(value, float) else str(value) for value in column)]
         for name, column in columns.items()

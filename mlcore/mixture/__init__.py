@@ -2,11 +2,12 @@
 
 from mlcore.mixture.discrete.bernoulli import BernoulliMixture
 from mlcore.mixture.discrete.binomial import BinomialMixture
-from mlcore.mixture.discrete.categorical import CategoricalMixture
+from mlcore.mixture.discrete.categorical import CategoricalMixture, ProbabilityTable
 from mlcore.mixture.discrete.multinomial import MultinomialMixture
 from mlcore.mixture.gaussian.gaussian_mixture import GaussianMixture
 from mlcore.mixture.plsa.plsa import PLSA
 from mlcore.mixture.selection import MixtureSelection, select_mixture
+from mlcore.mixture.standard_errors import StandardErrors
 
 __all__ = [
     "BernoulliMixture",
@@ -16,6 +17,8 @@ __all__ = [
     "PLSA",
     "MixtureSelection",
     "MultinomialMixture",
+    "ProbabilityTable",
+    "StandardErrors",
     "select_mixture",
 ]
 

@@ -14,6 +14,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from mlcore.mixture.em import EM, Run
+    from mlcore.mixture.standard_errors import Coordinates
 
 _ROUNDINGS = 1e-12  # of an objective: sums of many rows
 
@@ -201,6 +202,10 @@ class Components(ABC):
 
         `tables`, empty at first, is a cache for later calls under the same parameters.
         """
+        raise NotImplementedError
+
+    def coordinates(self, parameters: Any) -> "Coordinates":
+        """Return the free coordinates that standard errors are computed in."""
         raise NotImplementedError
 
     def n_parameters(self) -> int:

@@ -9,6 +9,7 @@ import numpy as np
 from mlcore.checks import as_choice, as_integer, as_weights
 from mlcore.checks.missing import Missing, with_missing
 from mlcore.mixture.em_model import EMModel, Evaluated
+from mlcore.mixture.standard_errors import Method, StandardErrors, standard_errors
 from mlcore.runtime.threads import single_threaded_blas
 
 InitParams = Literal["k-means++", "kmeans", "random", "random_from_data"]
@@ -180,6 +181,59 @@ class Mixture(EMModel):
         fit = self._evaluated(X, sample_weight)
         bic = -2 * fit.log_likelihood + math.log(fit.n) * fit.n_parameters
         return bic + 2 * fit.entropy
+
+    def standard_errors(
+        self, X: Any, sample_weight: Any = None, method: Method = "observed"
+    ) -> StandardErrors:
+        """Return standard errors of the parameters, from the likelihood of the rows of `X`.
+
+        For discrete mixtures and Gaussians with full or diagonal covariances. The prior of `alpha`
+        is left out; the parameters should be a maximum of the likelihood, so that a small `tol` and
+        ``alpha=0`` (or rows enough for the prior not to count) go before. Time
+        O(n_samples p²) for p free parameters.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n_samples, n_features)
+            The rows of the fit.
+        sample_weight : array-like of shape (n_samples,), optional
+            2 is a copy, 0 is absence.
+        method : {"observed", "score", "sandwich"}, default="observed"
+            Inverts minus the second derivatives of the log-likelihood; or the sum of the rows'
+            squared scores; or puts the latter between two inverses of the first, which holds for
+            models that are wrong too.
+
+        Returns
+        -------
+        errors : StandardErrors
+            Of weights, and of means or probabilities, by the delta method; with what lies on the
+            boundary, and what is not identified.
+
+        Raises
+        ------
+        ValueError
+            For a covariance type without errors, missing values of Gaussians, and impossible rows.
+
+        References
+        ----------
+        T. Louis, *Finding the observed information matrix when using the EM algorithm*, JRSS B 44,
+        1982, equation 3.2. H. White, *Maximum likelihood estimation of misspecified models*,
+        Econometrica 50, 1982.
+        """
+        as_choice(method, "method", get_args(Method), owner=type(self).__name__)
+        self._check_fitted()
+        X, weight = self._checked(X, sample_weight, reset=False)
+        components = self._fitted_components()
+        parameters = components.parameters(self)
+        with single_threaded_blas():
+            return standard_errors(
+                components.coordinates(parameters),
+                parameters.weights,
+                X,
+                weight,
+                method,
+                type(self).__name__,
+            )
 
     @property
     def lower_bounds_(self) -> np.ndarray:

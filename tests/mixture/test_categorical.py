@@ -451,7 +451,10 @@ def test_labels_are_what_their_codes_are(module, tmp_path):
     # The probabilities, in one table.
     rows = model.probabilities_table()
     assert len(rows.item) == 2 * sum(sizes)
-    for item, category, component, probability in zip(*rows, strict=True):
+    errors = model.standard_errors(table)
+    assert np.isnan(rows.error).all()
+    assert_array_equal(model.probabilities_table(errors).error[:2], errors.probabilities[0][:, 0])
+    for item, category, component, probability, _ in zip(*rows, strict=True):
         i = {"tree": 0, "level": 1, "wet": 2, "size": 3}.get(item, item)
         place = model.categories_[i].tolist().index(category)
         assert probability == model.probabilities_[i][component, place]

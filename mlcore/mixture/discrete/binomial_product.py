@@ -191,6 +191,11 @@ class BinomialProduct(DiscreteComponents):
             )
         return Statistics(log_likelihood, mass, counts, most)
 
+    def outcome_counts(self, X: Any) -> np.ndarray:
+        successes = self._successes(X).astype(np.float64)
+        counts = np.hstack([successes, self.trials - successes])
+        return np.where(np.isnan(counts), 0.0, counts)
+
     def by_column(self, values: np.ndarray) -> np.ndarray:
         return np.concatenate([values, values])
 

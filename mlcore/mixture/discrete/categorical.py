@@ -19,8 +19,10 @@ from mlcore.mixture.discrete.patterns import Patterns, found_categories
 from mlcore.mixture.discrete.sparse_e_step import row_bytes
 from mlcore.mixture.discrete.sparse_rows import SparseRows
 from mlcore.mixture.discrete.zero_probabilities import logarithm, possible
+from mlcore.mixture.standard_errors import StandardErrors
 from mlcore.numerics.categories import UNSEEN, CodedTable, coded_table, table_of_numbers
 
+_SHOWN = 20  # rows of a printed table
 _FEW_ROWS = 128  # up to which prediction does not build patterns of several items
 _UNSEEN = 1e-10  # probability of a category that the fit did not know, where there is a prior
 
@@ -37,15 +39,26 @@ class ProbabilityTable(NamedTuple):
     category : (n_rows,) object
     component : (n_rows,) intp
     probability : (n_rows,) float64
+    error : (n_rows,) float64
+        Standard error of the probability; NaN if it was not asked for.
+
+    Examples
+    --------
+    >>> from mlcore.mixture import CategoricalMixture
+    >>> X = [["a"]] * 64 + [["b"]] * 36
+    >>> CategoricalMixture(1, alpha=0.0).fit(X).probabilities_table().probability
+    array([0.64, 0.36])
     """
 
     item: np.ndarray
     category: np.ndarray
     component: np.ndarray
     probability: np.ndarray
+    error: np.ndarray
 
     def __str__(self) -> str:
-        return tables.text({name: column.tolist() for name, column in self._asdict().items()})
+        columns = {name: column.tolist() for name, column in self._asdict().items()}
+        return tables.text(columns, most=_SHOWN)
 
     __repr__ = __str__
 
@@ -280,18 +293,33 @@ class CategoricalMixture(DiscreteMixture):
             columns = [column.codes for column in table.columns]
         return np.unique(np.concatenate([np.unique(x, return_index=True)[1] for x in columns]))
 
-    def probabilities_table(self) -> ProbabilityTable:
+    def probabilities_table(self, errors: StandardErrors | None = None) -> ProbabilityTable:
         """Return the probabilities of all categories as one table.
+
+        Parameters
+        ----------
+        errors : StandardErrors, optional
+            What `standard_errors` returned.
 
         Returns
         -------
         table : ProbabilityTable
-            Columns item, category, component and probability.
+            Columns item, category, component, probability and error.
         """
         self._check_fitted()
+        given = getattr(errors, "probabilities", None)
+        if errors is not None and (
+            given is None or list(map(np.shape, given)) != list(map(np.shape, self.probabilities_))
+        ):
+            raise ValueError(
+                f"{type(self).__name__}: errors must be what standard_errors of this mixture "
+                f"returned, not {type(errors).__name__} of other shapes."
+            )
+        given = [np.full(p.shape, np.nan) for p in self.probabilities_] if given is None else given
         names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
         k, columns = len(self.weights_), []
-        for name, values, p in zip(names, self.categories_, self.probabilities_, strict=True):
+        items = zip(names, self.categories_, self.probabilities_, given, strict=True)
+        for name, values, p, error in items:
             size = len(values)
             columns.append(
                 (
@@ -299,6 +327,7 @@ class CategoricalMixture(DiscreteMixture):
                     np.repeat(values.astype(object), k),
                     np.tile(np.arange(k), size),
                     p.T.ravel(),
+                    error.T.ravel(),
                 )
             )
         return ProbabilityTable(*map(np.concatenate, zip(*columns, strict=True)))
@@ -466,13 +495,16 @@ class CategoricalComponents(DiscreteComponents):
     def _encoded(self, X, weight, patterns):
         columns = patterns.encoded(X, self.categories)
         if columns is None:
-            column, row = np.argwhere(_unknown(X, self.categories).T)[0]
-            raise UnknownCategoryError(
-                f"{self.owner}: column {column} of X holds {X[row, column]:g}, which is "
-                f"none of its categories, {_first(self.categories[column])}."
-            )
+            raise self._unknown_category(X, _unknown(X, self.categories))
         sparse = SparseRows(len(X), patterns.n_patterns, columns, None, None, weight)
         return Rows(X, weight, sparse, patterns=patterns)
+
+    def _unknown_category(self, X, unknown):
+        column, row = np.argwhere(unknown.T)[0]
+        return UnknownCategoryError(
+            f"{self.owner}: column {column} of X holds {X[row, column]:g}, which is "
+            f"none of its categories, {_first(self.categories[column])}."
+        )
 
     def posterior(
         self, X: np.ndarray, parameters: Parameters, tables: dict[Any, Any], with_proba: bool
@@ -516,6 +548,23 @@ class CategoricalComponents(DiscreteComponents):
         items = np.add.reduceat(counts, rows.patterns.edges[:-1])
         return Statistics(log_likelihood, mass, counts, items)
 
+    def outcome_counts(self, X: Any) -> np.ndarray:
+        X = self._numbers(X)
+        unknown = _unknown(X, self.categories)
+        if unknown.any():
+            raise self._unknown_category(X, unknown)
+        pairs = zip(X.T, self.categories, strict=True)
+        return np.hstack([x[:, None] == values for x, values in pairs]).astype(np.float64)
+
+    def parameter_names(self) -> Callable[[int, int], str]:
+        items = np.repeat(np.arange(self.n_features), self._sizes)
+        place = np.concatenate([np.arange(size) for size in self._sizes])
+        return lambda j, column: f"probabilities_[{items[column]}][{j}, {place[column]}]"
+
+    def by_attribute(self, values: np.ndarray) -> dict[str, Any]:
+        parts = np.split(values, np.cumsum(self._sizes)[:-1])
+        return {"probabilities": [np.ascontiguousarray(part.T) for part in parts]}
+
     def by_column(self, values: np.ndarray) -> np.ndarray:
         return np.repeat(values, self._sizes, axis=0)
 
@@ -524,11 +573,9 @@ class CategoricalComponents(DiscreteComponents):
         return Parameters(mixture.weights_, table, mixture.mean_totals_)
 
     def attributes(self, parameters: Parameters) -> dict[Any, Any]:
-        edges = np.cumsum([0, *self._sizes])
-        parts = zip(edges[:-1], edges[1:], strict=True)
         return {
             "weights_": parameters.weights,
-            "probabilities_": [np.ascontiguousarray(parameters.table[a:b].T) for a, b in parts],
+            "probabilities_": self.by_attribute(parameters.table)["probabilities"],
             "categories_": self.labels,
             "mean_totals_": parameters.totals,
         }

@@ -9,6 +9,7 @@ import numpy as np
 
 from mlcore.checks.stored import stored
 from mlcore.mixture.components import Components
+from mlcore.mixture.discrete.logits import Logits
 from mlcore.mixture.discrete.sparse_e_step import Loop, smoothed_frequencies
 from mlcore.mixture.discrete.sparse_rows import SparseRows
 from mlcore.mixture.discrete.zero_probabilities import least_impossible, logarithm
@@ -133,6 +134,23 @@ class DiscreteComponents(Components):
         """Return rows to predict, and the key of their tables of log-densities; None: not kept."""
         rows = self.rows(X, None)
         return rows, (rows.sparse.n_columns, rows.sparse.values is None)
+
+    # ---- standard errors
+
+    def coordinates(self, parameters: Parameters) -> Logits:
+        return Logits(self, parameters)
+
+    @abstractmethod
+    def outcome_counts(self, X: Any) -> np.ndarray:
+        """Return the counts of the columns of tables in some dense rows, (n, n_columns) float64."""
+
+    def parameter_names(self) -> Callable[[int, int], str]:
+        """Return a function from a component and a column to the name of the probability."""
+        return lambda j, column: f"means_[{j}, {column % self.n_features}]"
+
+    def by_attribute(self, values: np.ndarray) -> dict[str, Any]:
+        """Return values (n_columns, k) as the attributes of the mixture have them, by name."""
+        return {"means": np.ascontiguousarray(values[: self.n_features].T)}
 
     # ---- EM
 

@@ -215,6 +215,9 @@ class MultinomialComponents(DiscreteComponents):
         objective = self.objective(statistics, rows, parameters)
         return objective, *self.smoothed(statistics, parameters, loop.smoothed_frequencies)
 
+    def outcome_counts(self, X: Any) -> np.ndarray:
+        return X.astype(np.float64)
+
     def by_column(self, values: np.ndarray) -> np.ndarray:
         return values
 

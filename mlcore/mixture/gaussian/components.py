@@ -10,6 +10,7 @@ from mlcore.mixture.gaussian import initialization
 from mlcore.mixture.gaussian.covariances import CovarianceType
 from mlcore.mixture.gaussian.e_step import Rows, rounding
 from mlcore.mixture.gaussian.incomplete_rows import IncompleteRows
+from mlcore.mixture.gaussian.log_factors import LogFactors
 from mlcore.mixture.gaussian.parameters import DataScale, Parameters
 from mlcore.mixture.gaussian.spikes import Ties, no_spikes, spikes_among, tied_values, with_earlier
 from mlcore.mixture.seeds import drawn
@@ -45,6 +46,17 @@ class GaussianComponents(Components):
         self.n_components, self.family, self.reg_covar = n_components, family, reg_covar
         self.scale, self._init_params = scale, init_params
         self._missing, self._owner = missing, owner
+
+    def coordinates(self, parameters: Parameters) -> LogFactors:
+        if self.family.name not in ("full", "VVV", "diag", "VVI"):
+            raise ValueError(
+                f"{self._owner}: standard errors are known of covariance_type 'full' and 'diag', "
+                f"not of {self.family.name!r}."
+            )
+        factors = parameters.factors
+        if self.family.name == "VVI":
+            factors = np.diagonal(factors, axis1=1, axis2=2)
+        return LogFactors(parameters.means, factors)
 
     def rows(self, X: np.ndarray, weight: np.ndarray | None) -> Rows | IncompleteRows:
         if self._missing and np.isnan(X).any():
