@@ -27,11 +27,23 @@ class Answers:
         self.T, self.R = np.hstack(tables).T.copy(), rng.dirichlet(np.ones(6), len(self.X))
         options = {"tol": 0, "max_iter": STEPS, "missing": "ignore", "weights_init": [1 / 6] * 6}
         self.mixture = CategoricalMixture(6, alpha=0.0, probabilities_init=tables, **options)
+        self.fitted = CategoricalMixture(6, missing="ignore", max_iter=3, random_state=0).fit(
+            self.X
+        )
+        self.words = np.where(np.isnan(self.X), None, self.X.astype(str).astype(object))
+        self.fitted_words = CategoricalMixture(6, missing="ignore", max_iter=3, random_state=0)
+        self.fitted_words.fit(self.words)
 
     def time_fit(self, _):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self.mixture.fit(self.X)
+
+    def time_standard_errors(self, missing):
+        self.fitted.standard_errors(self.X)
+
+    def time_words(self, missing):
+        self.fitted_words.predict(self.words)
 
     def time_floor_products(self, _):
         for _step in range(STEPS):

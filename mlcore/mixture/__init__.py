@@ -1,5 +1,6 @@
 """Mixtures of distributions, fitted by EM."""
 
+from mlcore.mixture.bootstrap_lrt import BootstrapLRT, bootstrap_lrt
 from mlcore.mixture.discrete.bernoulli import BernoulliMixture
 from mlcore.mixture.discrete.binomial import BinomialMixture
 from mlcore.mixture.discrete.categorical import CategoricalMixture, ProbabilityTable
@@ -12,6 +13,7 @@ from mlcore.mixture.standard_errors import StandardErrors
 __all__ = [
     "BernoulliMixture",
     "BinomialMixture",
+    "BootstrapLRT",
     "CategoricalMixture",
     "GaussianMixture",
     "PLSA",
@@ -19,6 +21,7 @@ __all__ = [
     "MultinomialMixture",
     "ProbabilityTable",
     "StandardErrors",
+    "bootstrap_lrt",
     "select_mixture",
 ]
 

@@ -178,6 +178,13 @@ class Components(ABC):
     def reorder(self, parameters: Any, order: np.ndarray) -> Any:
         """Return the parameters with component ``order[j]`` in place j; `order` (k,) intp."""
 
+    def split(self, parameters: Any, j: int, pair: Any) -> Any:
+        """Return parameters of one component more: j is left out, `pair` comes last in its place.
+
+        `pair` has the parameters of two components, whose weights are shares of that of j.
+        """
+        raise NotImplementedError
+
     @abstractmethod
     def expected(self, parameters: Any, total_weight: float) -> Any:
         """Return `Statistics` of mass 1 whose M-step gives the parameters again.

@@ -5,11 +5,13 @@ from functools import partial
 from typing import Any, Literal, get_args
 
 import numpy as np
+from scipy import sparse as sp
 
 from mlcore.checks import as_choice, as_integer, as_weights
 from mlcore.checks.missing import Missing, with_missing
 from mlcore.mixture.em_model import EMModel, Evaluated
 from mlcore.mixture.standard_errors import Method, StandardErrors, standard_errors
+from mlcore.numerics.categories import CodedTable
 from mlcore.runtime.threads import single_threaded_blas
 
 InitParams = Literal["k-means++", "kmeans", "random", "random_from_data"]
@@ -35,6 +37,22 @@ class Mixture(EMModel):
         """Return samples checked; of models with `missing` NaN may be a missing value."""
         check = partial(super()._as_samples, **options)
         return with_missing(X, check, self.missing) if hasattr(self, "missing") else check(X)
+
+    def sample(self, n_samples: int = 1) -> tuple[np.ndarray, np.ndarray]:
+        """Return rows drawn from the mixture by `random_state`, and their components, in order.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+
+        Returns
+        -------
+        X : (n_samples, n_features)
+            Ordered by component.
+        labels : (n_samples,) intp
+            Component of each row.
+        """
+        raise NotImplementedError
 
     def _require_scores(self) -> None:
         """Raise ValueError if the components have no scores, which Fisher vectors ask for."""
@@ -245,6 +263,19 @@ class Mixture(EMModel):
             return as_integer(n_samples, "n_samples", owner=type(self).__name__, at_least=1)
         except ValueError as error:
             raise ValueError(f"Invalid value for 'n_samples'. {error}") from None
+
+    def _sample_like(self, X, order):
+        """Return rows drawn from the mixture, as many as X has, row ``order[i]`` in place i."""
+        return self.sample(len(order))[0][order]
+
+    def _holes(self, X):
+        """Return which values of X are missing, (n, d) bool; None if none may be."""
+        if getattr(self, "missing", "error") != "ignore":
+            return None
+        X = self._check_X(X, reset=False)
+        if isinstance(X, CodedTable):
+            return X.missing()
+        return np.isnan(X.toarray() if sp.issparse(X) else X)
 
     @staticmethod
     def _weight_of(X, sample_weight):

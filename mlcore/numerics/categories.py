@@ -201,6 +201,10 @@ class CodedTable:
             for codes, values, declared in self.columns
         ]
 
+    def missing(self) -> np.ndarray:
+        """Return which values are missing, (n, d) bool."""
+        return np.column_stack([codes == MISSING for codes, *_ in self.columns])
+
     def places(self, j: int, categories: np.ndarray) -> np.ndarray:
         """Return the place in `categories` of each row of column j, or UNSEEN or MISSING."""
         codes, own, _ = self.columns[j]

@@ -31,7 +31,13 @@ from mlcore.entropy import fit_table, maximum_entropy, rake
 from mlcore.estimator.printed import fields_as_table
 from mlcore.kernel_ridge import KernelRidge
 from mlcore.linear_model import ElasticNet, LinearRegression, LogisticRegression
-from mlcore.mixture import CategoricalMixture, GaussianMixture, select_mixture
+from mlcore.mixture import (
+    BernoulliMixture,
+    CategoricalMixture,
+    GaussianMixture,
+    bootstrap_lrt,
+    select_mixture,
+)
 from mlcore.online import Hedge, play
 from mlcore.svm import SVC, LinearSVC
 
@@ -72,6 +78,7 @@ RESULTS = {
     "NormalMean": lambda: NormalMean().update(MANY),
     "PCAVerification": lambda: PCA(2).fit(X).verify(X),
     "PrincipalAngles": lambda: principal_angles(X, W),
+    "BootstrapLRT": lambda: bootstrap_lrt(X > 0, BernoulliMixture(1), n_bootstrap=2),
     "ProbabilityTable": lambda: CategoricalMixture(1).fit([["a"], ["b"]]).probabilities_table(),
     "StandardErrors": lambda: GaussianMixture(1).fit(X).standard_errors(X),
     "Raking": lambda: rake([["a"], ["b"]] * 300, [{"a": 1, "b": 2}]),

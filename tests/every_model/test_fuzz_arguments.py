@@ -217,6 +217,16 @@ CALLS = {
         kernels.polynomial_features,
         {"X": X, "degree": 2, "coef0": 1.0},
     ),
+    "mixture.bootstrap_lrt": (
+        lambda X, n_bootstrap, alpha: mixture.bootstrap_lrt(
+            X,
+            mixture.BernoulliMixture(1, alpha=0),
+            n_bootstrap=n_bootstrap,
+            alpha=alpha,
+            random_state=0,
+        ),
+        {"X": X[:, :2], "n_bootstrap": 4, "alpha": 0.5},
+    ),
     "mixture.select_mixture": (
         lambda **given: mixture.select_mixture(random_state=0, **given),
         {"X": X[:, :1], "n_components": [1, 2], "covariance_type": "full", "criterion": "bic"},

@@ -306,6 +306,13 @@ class DiscreteComponents(Components):
     def reorder(self, parameters: Parameters, order: np.ndarray) -> Parameters:
         return Parameters(*(values[..., order] for values in parameters))
 
+    def split(self, parameters: Parameters, j: int, pair: Parameters) -> Parameters:
+        pair = pair._replace(weights=parameters.weights[j] * pair.weights)
+        both = zip(parameters, pair, strict=True)
+        return Parameters(
+            *(np.concatenate([np.delete(a, j, axis=-1), b], axis=-1) for a, b in both)
+        )
+
     # ---- the fitted mixture
 
     def posterior(

@@ -144,6 +144,12 @@ class MultinomialMixture(DiscreteMixture):
         u = self.means_ / self.means_.sum(axis=1, keepdims=True)
         return rng.multinomial(n_words, u[labels]).astype(np.float64), labels
 
+    def _sample_like(self, X, order):
+        rng, labels = self._drawn_components(len(order))
+        totals = np.asarray(self._check_X(X, reset=False).sum(axis=1)).ravel()
+        u = self.means_ / self.means_.sum(axis=1, keepdims=True)
+        return rng.multinomial(np.round(totals).astype(np.int64), u[labels[order]]).astype(float)
+
     # ---- what Mixture and DiscreteMixture ask for
 
     def _check_X(self, X, **options):

@@ -204,6 +204,17 @@ class GaussianComponents(Components):
         sigma, factors = (self.family.reorder(values, order) for values in (sigma, factors))
         return Parameters(weights[order], means[order], sigma, factors)
 
+    def split(self, parameters: Parameters, j: int, pair: Parameters) -> Parameters:
+        def both(one, other):
+            return np.concatenate([np.delete(one, j, axis=0), other])
+
+        weights, means, *matrices = parameters
+        if not self.family.shared:
+            matrices = [both(*two) for two in zip(matrices, pair[2:], strict=True)]
+        return Parameters(
+            both(weights, weights[j] * pair.weights), both(means, pair.means), *matrices
+        )
+
     def expected(self, parameters: Parameters, total_weight: float) -> Any:
         return self.family.expected(parameters, self.scale.origin, self.reg_covar or 0.0)
 
