@@ -6,6 +6,7 @@ from mlcore.mixture.discrete.binomial import BinomialMixture
 from mlcore.mixture.discrete.categorical import CategoricalMixture, ProbabilityTable
 from mlcore.mixture.discrete.multinomial import MultinomialMixture
 from mlcore.mixture.gaussian.gaussian_mixture import GaussianMixture
+from mlcore.mixture.mixed import MixedMixture
 from mlcore.mixture.plsa.plsa import PLSA
 from mlcore.mixture.selection import MixtureSelection, select_mixture
 from mlcore.mixture.standard_errors import StandardErrors
@@ -17,6 +18,7 @@ __all__ = [
     "CategoricalMixture",
     "GaussianMixture",
     "PLSA",
+    "MixedMixture",
     "MixtureSelection",
     "MultinomialMixture",
     "ProbabilityTable",

@@ -31,7 +31,7 @@ class StandardErrors(NamedTuple):
     weights : (k,) float64
         Errors of `weights_`.
     means : (k, d) float64, or None
-        Errors of `means_`, if the mixture has these.
+        Errors of `means_`, if the mixture has these; of a `MixedMixture` a dict by kind.
     probabilities : list of (k, n_categories) float64, or None
         Errors of `probabilities_`, if the mixture has these.
     coordinates : tuple of str
@@ -60,7 +60,7 @@ class StandardErrors(NamedTuple):
     """
 
     weights: np.ndarray
-    means: np.ndarray | None
+    means: Any
     probabilities: list[np.ndarray] | None
     coordinates: tuple[str, ...]
     information: np.ndarray
@@ -73,8 +73,13 @@ class StandardErrors(NamedTuple):
         names, errors = [], []
         for name in ("weights", "means", "probabilities"):
             value = getattr(self, name)
-            for i, part in enumerate(value if isinstance(value, list) else [value]):
-                own = f"{name}_[{i}]" if isinstance(value, list) else f"{name}_"
+            parts = {"": value}
+            if isinstance(value, dict):
+                parts = {f"{kind}: ": part for kind, part in value.items()}
+            elif isinstance(value, list):
+                parts = dict(enumerate(value))
+            for key, part in parts.items():
+                own = f"{name}_[{key}]" if isinstance(value, list) else f"{key}{name}_"
                 for place, error in np.ndenumerate(np.zeros(0) if part is None else part):
                     names.append(f"{own}[{', '.join(map(str, place))}]")
                     errors.append(float(error))
@@ -235,7 +240,7 @@ def _informations(coordinates, own, weights, X, sample_weight, owner):
     for rows in _blocks(X.shape[0], p + k):
         part = X[rows].toarray() if sp.issparse(X) else X[rows]
         block = coordinates.block(part)
-        w = np.ones(len(block)) if sample_weight is None else sample_weight[rows]
+        w = np.ones(part.shape[0]) if sample_weight is None else sample_weight[rows]
         logs = np.where(weights > 0, coordinates.log_densities(block) + log_weights, -np.inf)
         impossible = np.flatnonzero(logs.max(axis=1) == -np.inf)
         if len(impossible):
@@ -245,7 +250,7 @@ def _informations(coordinates, own, weights, X, sample_weight, owner):
             )
         r = np.exp(log_softmax(logs))
         mass = w @ r
-        scores = np.empty((len(block), p))
+        scores = np.empty((len(w), p))
         scores[:, :n_own] = r @ own.scores
         observed[:n_own, :n_own] += own.information(mass)
         observed[:n_own, :n_own] -= (own.scores.T * mass) @ own.scores

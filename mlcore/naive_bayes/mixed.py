@@ -13,6 +13,7 @@ from mlcore.naive_bayes.gaussian import GaussianNB
 from mlcore.naive_bayes.multinomial import MultinomialNB
 from mlcore.naive_bayes.naive_bayes import Likelihood, NaiveBayes
 from mlcore.numerics.categories import as_table, require_categories
+from mlcore.numerics.column_kinds import column_kinds, require_kinds
 from mlcore.row_sums import twin
 
 _KINDS = {
@@ -228,14 +229,7 @@ class MixedNB(NaiveBayes):
         settings = super()._settings()
         for kind in _KINDS:
             self._part(kind)._settings()
-        columns = self.columns
-        if columns is not None and not (
-            isinstance(columns, dict) and columns.keys() <= set(_KINDS)
-        ):
-            raise ValueError(
-                f"{type(self).__name__}: columns must be None or a dict of some of {list(_KINDS)}, "
-                f"not {columns!r}."
-            )
+        require_kinds(self.columns, _KINDS, type(self).__name__)
         return settings
 
     def _part(self, kind):
@@ -245,7 +239,7 @@ class MixedNB(NaiveBayes):
     def _begun_parts(self, X):
         self._settings()
         samples = self._check_X(X, reset=True)
-        columns = self._places(samples.shape[1], column_names(X))
+        columns = column_kinds(self.columns, samples.shape[1], column_names(X), type(self).__name__)
         self._require_columns(samples, X, columns)
         return columns, {kind: self._part(kind) for kind in columns}, samples
 
@@ -273,33 +267,6 @@ class MixedNB(NaiveBayes):
                 values = as_floats(real_array(samples[:, j], label, missing=allowed), np.float64)
                 filled = np.where(np.isnan(values), 0, values) if allowed else values
                 require_finite(filled, label, owner)
-
-    def _places(self, n_features, names):
-        if self.columns is None:
-            return {"gaussian": np.arange(n_features)}
-        numbers = {name: j for j, name in enumerate([] if names is None else names.tolist())}
-        numbers |= {j: j for j in range(n_features)}
-        lists = {kind: list(own) for kind, own in self.columns.items() if len(own)}
-        every = [name for own in lists.values() for name in own]
-        foreign = [name for name in every if name not in numbers]
-        if foreign:
-            raise ValueError(
-                f"{type(self).__name__}: columns has {foreign[0]!r}, which is no column of X."
-            )
-        places = {
-            kind: np.array([numbers[name] for name in own], np.intp) for kind, own in lists.items()
-        }
-        counts = np.bincount(
-            np.concatenate([[], *places.values()]).astype(int), minlength=n_features
-        )
-        wrong = np.flatnonzero(counts != 1)
-        if len(wrong):
-            name = "" if names is None else f" ({names[wrong[0]]!r})"
-            raise ValueError(
-                f"{type(self).__name__}: columns has column {wrong[0]}{name} of X "
-                f"{counts[wrong[0]]} times, but each must stand in one list."
-            )
-        return places
 
     def _as_samples(self, X, **how):
         strings = self.columns is not None and "categorical" in self.columns

@@ -51,6 +51,7 @@ from mlcore.mixture import (
     BinomialMixture,
     CategoricalMixture,
     GaussianMixture,
+    MixedMixture,
     MultinomialMixture,
 )
 from mlcore.naive_bayes import (
@@ -382,6 +383,7 @@ MODELS = {
     "PLSA": Entry(aspects, nothing, kernel=False, draw=counts, takes=(*ZERO_TOL, *MANY_COMPONENTS)),
     "MultinomialMixture": discrete(MultinomialMixture, counts),
     "CategoricalMixture": discrete(CategoricalMixture, choices, sparse=False, text=True),
+    "MixedMixture": discrete(MixedMixture, samples, sparse=False),
     "BernoulliMixture": discrete(partial(BernoulliMixture, binarize=0.5), choices),
     "BinomialMixture": discrete(partial(BinomialMixture, n_trials=4), choices),
     "FisherVectors": Entry(

@@ -56,6 +56,7 @@ from mlcore.mixture import (
     BinomialMixture,
     CategoricalMixture,
     GaussianMixture,
+    MixedMixture,
     MultinomialMixture,
 )
 from mlcore.naive_bayes import (
@@ -141,6 +142,7 @@ CHECKED = [
     TfidfTransformer(),
     MultinomialMixture(),
     CategoricalMixture(),
+    MixedMixture(),
     BernoulliMixture(),
     BinomialMixture(n_trials=1000),
 ]

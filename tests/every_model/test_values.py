@@ -28,6 +28,7 @@ REFUSALS = {
         "CCA": "rescale",
         "FisherVectors": "degenerate",
         "GaussianMixture": "degenerate",
+        "MixedMixture": "degenerate",
         "KernelCCA": "constant",
         "LinearDiscriminant": "degenerate",
         "LassoCV": "rescale",
@@ -37,12 +38,14 @@ REFUSALS = {
     1e-160: {
         "FisherVectors": "degenerate",
         "GaussianMixture": "degenerate",
+        "MixedMixture": "degenerate",
         "KernelCCA": "constant",
     },
     1e30: {"BinomialMixture": "n_trials"},
     1e150: {
         "FisherVectors": "degenerate",
         "GaussianMixture": "degenerate",
+        "MixedMixture": "degenerate",
         "BinomialMixture": "n_trials",
     },
     1e3: {"BinomialMixture": "n_trials"},
@@ -51,6 +54,7 @@ REFUSALS = {
     "mixed scales": {
         "FisherVectors": "degenerate",
         "GaussianMixture": "degenerate",
+        "MixedMixture": "degenerate",
         "BinomialMixture": "n_trials",
     },
     "constant column": {"BinomialMixture": "n_trials"},
