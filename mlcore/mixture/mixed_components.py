@@ -14,6 +14,7 @@ from mlcore.mixture.gaussian.components import GaussianComponents
 from mlcore.mixture.gaussian.parameters import Parameters as GaussianParameters
 from mlcore.mixture.standard_errors import Coordinates
 from mlcore.row_sums import twin
+from mlcore.runtime.memory import require_memory
 
 _START_STEPS = 4  # of EM from the start that each kind of columns proposes, to tell the best
 _LOST = 1e-9 * 2.0**53  # squared deviations that a mean may move before its moments are taken again
@@ -108,6 +109,9 @@ class MixedComponents(Components):
         return all(part.exact for part in self.parts.values())
 
     def rows(self, X: MixedRows, weight: np.ndarray | None) -> PreparedRows:
+        require_memory(
+            len(X), self.n_components, 32, what="the responsibilities", instead="pass fewer rows"
+        )
         return PreparedRows(
             X, weight, [part.rows(X.parts[kind], weight) for kind, part in self._items()]
         )

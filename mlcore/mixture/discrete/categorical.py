@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 from functools import cached_property
+from operator import attrgetter
 from typing import Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
-from scipy import sparse as sp
 
 from mlcore.checks import as_choice
-from mlcore.checks.arrays import real_array, require_exact
+from mlcore.checks.arrays import plain_array, real_array, require_exact
 from mlcore.checks.missing import Missing
 from mlcore.estimator import tables
 from mlcore.estimator.model import warn
@@ -22,6 +22,7 @@ from mlcore.mixture.discrete.zero_probabilities import logarithm, possible
 from mlcore.mixture.standard_errors import StandardErrors
 from mlcore.numerics.categories import UNSEEN, CodedTable, coded_table, table_of_numbers
 
+_KIND = attrgetter("dtype.kind")
 _SHOWN = 20  # rows of a printed table
 _FEW_ROWS = 128  # up to which prediction does not build patterns of several items
 _UNSEEN = 1e-10  # probability of a category that the fit did not know, where there is a prior
@@ -244,7 +245,7 @@ class CategoricalMixture(DiscreteMixture):
             Component of each row.
         """
         rng, labels = self._drawn_components(n_samples)
-        numbers = all(values.dtype.kind == "f" for values in self.categories_)
+        numbers = _all_numbers(self.categories_)
         X = np.empty((len(labels), len(self.categories_)), float if numbers else object)
         for i, (p, values) in enumerate(zip(self.probabilities_, self.categories_, strict=True)):
             below = np.cumsum(p, axis=1)[:, :-1] / p.sum(axis=1, keepdims=True)
@@ -340,16 +341,18 @@ class CategoricalMixture(DiscreteMixture):
             as_choice(self.unknown, "unknown", get_args(Unknown), owner=type(self).__name__)
         return settings
 
-    def _check_X(self, X, *, reset, **options):
-        checked = super()._check_X(X, reset=reset, **options)
-        if isinstance(checked, CodedTable) or sp.issparse(checked):
-            return checked
-        require_exact(checked, X, range(checked.shape[1]))
-        if not reset and any(values.dtype.kind != "f" for values in self.categories_):
-            return table_of_numbers(checked)
+    def _check_X(self, X, **options):
+        checked = super()._check_X(X, **options)
+        if isinstance(checked, np.ndarray):
+            require_exact(checked, X, range(checked.shape[1]))
         return checked
 
     def _as_samples(self, X, **options):
+        if isinstance(X, (list, tuple)):
+            array = plain_array(X, "X")
+            X = array if array.dtype.kind in "biuf" else X  # lists are converted once
+        if isinstance(X, np.ndarray) and X.dtype.kind in "biuf":
+            return super()._as_samples(X, **options)
         table = coded_table(X, self.missing == "ignore")
         return super()._as_samples(X, **options) if table is None else table
 
@@ -449,14 +452,18 @@ class CategoricalComponents(DiscreteComponents):
     ) -> None:
         super().__init__(n_components, alpha, owner)
         self.labels, self.n_features, self.unknown = labels, len(labels), unknown
-        self.categories = [
-            values if values.dtype.kind == "f" else np.arange(len(values), dtype=float)
-            for values in labels
-        ]
+        self.categories, self._words = labels, not _all_numbers(labels)
+        if self._words:
+            self.categories = [
+                values if values.dtype.kind == "f" else np.arange(len(values), dtype=float)
+                for values in labels
+            ]
         self._sizes = list(map(len, labels))
 
     def _numbers(self, X):
         """Return the numbers that stand for the answers, (n, n_items), NaN for what is missing."""
+        if self._words and isinstance(X, np.ndarray):
+            X = table_of_numbers(X)
         if isinstance(X, CodedTable):
             X = self._coded(X)
         if self.unknown == "missing":
@@ -487,7 +494,9 @@ class CategoricalComponents(DiscreteComponents):
         return np.array(self._sizes, dtype=float)[:, None]
 
     def rows(self, X: Any, weight: Any) -> Rows:
-        X = self._numbers(X)
+        return self._rows(self._numbers(X), weight)
+
+    def _rows(self, X, weight):
         width = row_bytes(self.n_components)
         patterns = Patterns(self._sizes, np.isnan(X).any(axis=0), len(X), width)
         return self._encoded(X, weight, patterns)
@@ -587,7 +596,7 @@ class CategoricalComponents(DiscreteComponents):
         self, X: np.ndarray, parameters: Parameters, tables: dict[Any, Any]
     ) -> tuple[Any, ...]:
         if len(X) >= _FEW_ROWS:
-            return self.rows(X, None), None
+            return self._rows(X, None), None
         if "patterns" not in tables:  # of single items, each of which may be unanswered
             n_items = len(self._sizes)
             tables["patterns"] = Patterns(self._sizes, [True] * n_items, 1, 0)
@@ -596,6 +605,10 @@ class CategoricalComponents(DiscreteComponents):
     def n_parameters(self) -> Any:
         k = self.n_components
         return k - 1 + k * sum(size - 1 for size in self._sizes)
+
+
+def _all_numbers(categories):
+    return set(map(_KIND, categories)) == {"f"}
 
 
 def _as_categories(values):
