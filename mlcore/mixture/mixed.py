@@ -165,6 +165,17 @@ class MixedMixture(Mixture):
 
     # ---- what Mixture asks for
 
+    def _sample_like(self, X, order):
+        sample, labels = (drawn[order] for drawn in self.sample(len(order)))
+        if "multinomial" in self.parts_:  # with the totals of the rows of X
+            rng = as_random_state(self.random_state).spawn(1)[0]
+            counts = self._check_X(X, reset=False).parts["multinomial"]
+            totals = np.round(counts.sum(axis=1)).astype(np.int64)
+            p = self.parts_["multinomial"].means_
+            p = p / p.sum(axis=1, keepdims=True)
+            sample[:, self.columns_["multinomial"]] = rng.multinomial(totals, p[labels])
+        return sample
+
     def _settings(self):
         settings, owner = super()._settings(), type(self).__name__
         require_kinds(self.columns, _KINDS, owner)

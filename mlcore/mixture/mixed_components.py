@@ -47,6 +47,14 @@ class MixedRows:
         parts = {kind: X[rows] for kind, X in self.parts.items()}
         return type(self)(parts, self.given, self.columns)
 
+    def missing(self) -> np.ndarray:
+        """Return which values are missing, (n, d) bool."""
+        missing = np.empty(self.shape, bool)
+        for kind, X in self.parts.items():
+            own = X.missing() if hasattr(X, "missing") else np.isnan(X)
+            missing[:, self.columns[kind]] = own
+        return missing
+
 
 @stored(version=1)
 class MixedParameters(NamedTuple):

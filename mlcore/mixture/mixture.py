@@ -11,7 +11,6 @@ from mlcore.checks import as_choice, as_integer, as_weights
 from mlcore.checks.missing import Missing, with_missing
 from mlcore.mixture.em_model import EMModel, Evaluated
 from mlcore.mixture.standard_errors import Method, StandardErrors, standard_errors
-from mlcore.numerics.categories import CodedTable
 from mlcore.runtime.threads import single_threaded_blas
 
 InitParams = Literal["k-means++", "kmeans", "random", "random_from_data"]
@@ -273,7 +272,7 @@ class Mixture(EMModel):
         if getattr(self, "missing", "error") != "ignore":
             return None
         X = self._check_X(X, reset=False)
-        if isinstance(X, CodedTable):
+        if hasattr(X, "missing"):  # of columns that are no numbers
             return X.missing()
         return np.isnan(X.toarray() if sp.issparse(X) else X)
 

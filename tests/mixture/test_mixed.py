@@ -18,6 +18,7 @@ from mlcore.mixture import (
     bootstrap_lrt,
     select_mixture,
 )
+from mlcore.mixture.bootstrap_lrt import _drawn_like
 
 COLUMNS = {"gaussian": [5, 0], "categorical": [2], "bernoulli": [1, 3], "multinomial": [4, 6]}
 
@@ -235,6 +236,20 @@ def test_selection_and_ratio_of_likelihoods():
     assert found.best.n_components == 2
     test = bootstrap_lrt(X, model, n_bootstrap=4, random_state=0)
     assert test.p_value == 0.2 and test.statistic > 0
+
+
+def test_samples_have_the_holes_and_totals_of_the_data():
+    X, _ = rows(150, holes=True)
+    model = MixedMixture(
+        2, columns=COLUMNS, covariance_type="diag", missing="ignore", random_state=0
+    ).fit(X)
+    drawn = _drawn_like(X, model, np.random.default_rng(0))
+    assert_array_equal(np.isnan(drawn), np.isnan(X))
+    assert_array_equal(drawn[:, [4, 6]].sum(axis=1), X[:, [4, 6]].sum(axis=1))
+    # Counts follow the component that the other columns follow.
+    high = np.nan_to_num(drawn[:, 5]) > 2
+    more = drawn[:, 6] - drawn[:, 4]
+    assert more[high].mean() > 1 > -1 > more[np.nan_to_num(drawn[:, 5]) < 0].mean()
 
 
 @pytest.mark.parametrize(
