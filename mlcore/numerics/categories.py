@@ -257,9 +257,12 @@ def _plain_column(column):
     """Return a column of a frame as an array, or with the categories that its type declares."""
     kind = getattr(column, "dtype", None)
     if getattr(kind, "name", None) == "category":  # of pandas
-        return CodedColumn(
-            column.cat.codes.to_numpy().astype(np.intp), _plain_categories(column.cat), True
-        )
+        codes, categories = column.cat.codes.to_numpy(), _plain_categories(column.cat)
+        if categories.dtype.kind == "f":  # numbers ascend
+            order = np.argsort(categories)
+            codes = np.append(np.argsort(order), MISSING)[codes]
+            categories = categories[order]
+        return CodedColumn(codes.astype(np.intp), categories, True)
     if type(kind).__name__ == "Enum":  # of polars
         declared = np.array(kind.categories.to_list())
         codes = column.to_physical().cast(int).fill_null(MISSING).to_numpy().astype(np.intp)
@@ -276,7 +279,7 @@ def _plain_column(column):
 
 def _plain_categories(cat):
     values = np.asarray(cat.categories)
-    if values.dtype.kind in "iu":
+    if values.dtype.kind in "iuf":
         return values.astype(np.float64)
     strings = values.dtype == object and all(isinstance(value, str) for value in values)
     return values.astype(str) if strings else values

@@ -487,3 +487,15 @@ def test_new_labels_are_named_or_missing():
     weight = [0.0] + [1.0] * 14
     rare = CategoricalMixture(1).fit([["elm", 1], *X[1:]], sample_weight=weight)
     assert rare.categories_[0].tolist() == ["ash", "oak"]
+
+
+def test_declared_numbers_ascend():
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame({"size": pd.Categorical([3, 1, 3, None], categories=[3, 1, 2])})
+    model = CategoricalMixture(1, alpha=0.0, missing="ignore").fit(table)
+    assert model.categories_[0].tolist() == [1, 2, 3]
+    assert_allclose(model.probabilities_[0], [[1 / 3, 0, 2 / 3]])
+    later = pd.DataFrame({"size": pd.Categorical([1, 3], categories=[1, 3])})
+    assert_allclose(model.score_samples(later), np.log([1 / 3, 2 / 3]))
+    numbers = pd.DataFrame({"size": [1.0, np.nan]})
+    assert_allclose(model.score_samples(numbers), [np.log(1 / 3), 0], atol=1e-15)

@@ -116,7 +116,7 @@ class CategoricalMixture(DiscreteMixture):
         One array for each item; rows sum to 1.
     categories_ : list of (n_categories,) arrays
         The values of each item, sorted; numbers are float64. Those that a categorical type
-        declares are in its order, and include categories that do not occur.
+        declares are in its order, numbers apart, and include categories that do not occur.
     log_likelihood_trace_, objective_trace_ : (n_iter_ + 1,) float64
         Mean log-likelihood of a sample at the start and after each step, and with `alpha` the log
         of the prior, ``alpha * sum(log P)``, divided by the number of samples: what EM
