@@ -575,5 +575,7 @@ class EMModel(BeginsWithFirstRows, RowSums, Model):
         self._update_state(changed, forget=self._of_fit & vars(self).keys())
 
 
-def _form(array):
-    return getattr(array, "dtype", None), np.shape(array)
+def _form(value):
+    if isinstance(value, list | tuple):  # parameters of parts
+        return type(value), list(map(_form, value))
+    return getattr(value, "dtype", None), np.shape(value)

@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 
+import mlcore
 from mlcore.mixture import (
     BernoulliMixture,
     CategoricalMixture,
@@ -160,6 +161,21 @@ def test_blocks_and_streams_of_rows():
     for start in range(0, 300, 50):
         stream.partial_fit(X[start : start + 50])
     assert stream.total_weight_ == 300 and stream.score(X) > whole.score(X) - 0.1
+
+
+def test_a_file_holds_a_fit_between_two_passes(tmp_path):
+    X, _ = rows()
+    model = MixedMixture(2, columns=COLUMNS, random_state=0, tol=10.0).begin(X)
+    for _ in range(2):
+        model.update(model.partial_statistics(X))
+    assert model._run_.before is not None
+    mlcore.save(model, tmp_path / "run.npz")
+    loaded = mlcore.load(tmp_path / "run.npz")
+    for one in (model, loaded):
+        one.update(one.partial_statistics(X))
+        one.finish(one.partial_statistics(X) if one.needs_finishing_pass() else None)
+    assert_array_equal(loaded.weights_, model.weights_)
+    assert_array_equal(loaded.parts_["gaussian"].means_, model.parts_["gaussian"].means_)
 
 
 def test_information_is_a_numerical_hessian():
