@@ -14,8 +14,8 @@ from mlcore.discriminant.class_scatters import (
     offsets_of,
 )
 from mlcore.discriminant.covariance_roots import Root, root_of_factors, root_of_sums
-from mlcore.numerics.log_softmax import log_softmax
 from mlcore.numerics.scatter import row_blocks
+from mlcore.numerics.scores.log_softmax import log_softmax
 from mlcore.runtime.threads import single_threaded_blas
 
 _SAME = {4: 1e-3, 8: 1e-7}  # by bytes of a number: share of a deviation that a mean is known to

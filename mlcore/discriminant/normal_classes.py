@@ -16,7 +16,6 @@ from mlcore.discriminant.class_scatters import (
 )
 from mlcore.discriminant.known_parameters import as_parameters
 from mlcore.estimator.model import Classifier, Model, warn
-from mlcore.numerics.log_softmax import log_softmax
 from mlcore.numerics.scatter import (
     Scatter,
     larger_powers,
@@ -24,6 +23,7 @@ from mlcore.numerics.scatter import (
     powers_of_two,
     require_in_units,
 )
+from mlcore.numerics.scores.log_softmax import log_softmax
 from mlcore.row_sums import OnePass
 from mlcore.row_sums import partial_fit as partial_fit_of_classes
 from mlcore.runtime.threads import single_threaded_blas

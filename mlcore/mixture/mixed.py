@@ -15,8 +15,8 @@ from mlcore.mixture.gaussian.covariances import CovarianceName, as_covariance_ty
 from mlcore.mixture.gaussian.gaussian_mixture import GaussianMixture
 from mlcore.mixture.mixed_components import MixedComponents, MixedRows
 from mlcore.mixture.mixture import Mixture
-from mlcore.numerics.categories import as_table
-from mlcore.numerics.column_kinds import column_kinds, require_kinds
+from mlcore.numerics.columns.categories import as_table
+from mlcore.numerics.columns.column_kinds import column_kinds, require_kinds
 from mlcore.row_sums import twin
 
 _KINDS = {

@@ -10,7 +10,7 @@ from scipy import sparse as sp
 
 from mlcore.estimator import tables
 from mlcore.estimator.model import warn
-from mlcore.numerics.log_softmax import log_softmax
+from mlcore.numerics.scores.log_softmax import log_softmax
 from mlcore.runtime.memory import require_memory
 
 Method = Literal["observed", "score", "sandwich"]

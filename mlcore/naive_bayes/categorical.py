@@ -10,7 +10,7 @@ from mlcore.checks.stored import stored
 from mlcore.naive_bayes.class_counts import all_classes, rows_of, spread
 from mlcore.naive_bayes.naive_bayes import Likelihood, NaiveBayes
 from mlcore.naive_bayes.smoothed import smoothed
-from mlcore.numerics.categories import (
+from mlcore.numerics.columns.categories import (
     MISSING,
     UNSEEN,
     all_categories,

@@ -12,8 +12,8 @@ from mlcore.naive_bayes.categorical import CategoricalNB, Unseen
 from mlcore.naive_bayes.gaussian import GaussianNB
 from mlcore.naive_bayes.multinomial import MultinomialNB
 from mlcore.naive_bayes.naive_bayes import Likelihood, NaiveBayes
-from mlcore.numerics.categories import as_table, require_categories
-from mlcore.numerics.column_kinds import column_kinds, require_kinds
+from mlcore.numerics.columns.categories import as_table, require_categories
+from mlcore.numerics.columns.column_kinds import column_kinds, require_kinds
 from mlcore.row_sums import twin
 
 _KINDS = {

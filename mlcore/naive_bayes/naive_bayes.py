@@ -17,7 +17,7 @@ from mlcore.naive_bayes.class_counts import (
     merged_class_counts,
     with_classes,
 )
-from mlcore.numerics.log_softmax import log_softmax
+from mlcore.numerics.scores.log_softmax import log_softmax
 from mlcore.numerics.scores.sparse_scores import EntryScores, sparse_scores
 from mlcore.row_sums import OnePass, require_declared
 from mlcore.row_sums import partial_fit as partial_fit_of_classes

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import log_softmax as peer
 
-from mlcore.numerics.log_softmax import log_softmax
+from mlcore.numerics.scores.log_softmax import log_softmax
 
 
 @pytest.mark.parametrize("size", [1.0, 1e3, 1e300])

@@ -1,7 +1,7 @@
 """Global minimum cuts by the algorithm of Stoer and Wagner, with many merges a round.
 
-A round orders the vertices as `mlcore._ext.cluster.cuts.stoer_wagner` does. A cut between vertex t and
-the one before weighs at least as much as the edges from t to all those before it (its attachment),
+A round orders the vertices as `mlcore._ext.cluster.cuts.stoer_wagner` does. A cut between vertex t
+and the one before weighs at least as much as the edges from t to all before it (its attachment),
 so they are merged where that is no less than the minimum cut so far; the last vertex always is,
 since it is such a cut.
 """

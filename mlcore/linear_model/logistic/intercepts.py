@@ -17,7 +17,7 @@ from scipy.special import expit, log_expit, logsumexp
 from mlcore.linear_model.logistic.logistic_pass import LogisticRows
 from mlcore.linear_model.logistic.objective import NewtonSystem, Objective, Point, hessian_of
 from mlcore.linear_model.logistic.rounding import ULP, roundings_of_sum
-from mlcore.numerics.log_softmax import log_softmax
+from mlcore.numerics.scores.log_softmax import log_softmax
 
 _STEPS = 100
 _VALUES = 1 << 15  # scores of a block

@@ -14,8 +14,8 @@ from mlcore.estimator.model import Classifier, Model, warn
 from mlcore.linear_model.logistic.evidence import LogisticVerification, evidence
 from mlcore.linear_model.logistic.logistic_pass import LogisticRows, n_scores_of
 from mlcore.linear_model.logistic.solution import scaled_objective
-from mlcore.numerics.log_softmax import log_softmax
 from mlcore.numerics.scores.linear_scores import as_dense, linear_scores
+from mlcore.numerics.scores.log_softmax import log_softmax
 
 _WORDS = {
     "liblinear": "Liblinear failed to converge, increase the number of iterations",

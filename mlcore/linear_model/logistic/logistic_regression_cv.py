@@ -36,7 +36,7 @@ from mlcore.linear_model.logistic.solution import (
     scaled_objective,
     solve,
 )
-from mlcore.numerics.log_softmax import log_softmax
+from mlcore.numerics.scores.log_softmax import log_softmax
 from mlcore.runtime.memory import require_memory
 
 _Scoring = Literal["neg_log_loss", "accuracy", "balanced_accuracy", "brier", "neg_brier_score"]

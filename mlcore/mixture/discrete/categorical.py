@@ -20,7 +20,7 @@ from mlcore.mixture.discrete.sparse_e_step import row_bytes
 from mlcore.mixture.discrete.sparse_rows import SparseRows
 from mlcore.mixture.discrete.zero_probabilities import logarithm, possible
 from mlcore.mixture.standard_errors import StandardErrors
-from mlcore.numerics.categories import UNSEEN, CodedTable, coded_table, table_of_numbers
+from mlcore.numerics.columns.categories import UNSEEN, CodedTable, coded_table, table_of_numbers
 
 _KIND = attrgetter("dtype.kind")
 _SHOWN = 20  # rows of a printed table

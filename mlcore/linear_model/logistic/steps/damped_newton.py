@@ -17,7 +17,7 @@ from mlcore.linear_model.logistic.objective import Objective, Point
 from mlcore.linear_model.logistic.steps.hessian_products import Products
 from mlcore.linear_model.logistic.steps.lbfgs import Metric, inverse_of
 from mlcore.linear_model.logistic.steps.newton import ROUNDING, Step
-from mlcore.numerics.log_softmax import log_softmax
+from mlcore.numerics.scores.log_softmax import log_softmax
 
 _LARGEST = 1 << 25  # values of the blocks of all classes
 _STEPS = 400  # of conjugate gradients

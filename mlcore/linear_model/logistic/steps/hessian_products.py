@@ -13,8 +13,8 @@ from mlcore.linear_model.logistic.logistic_pass import LogisticRows
 from mlcore.linear_model.logistic.objective import NewtonSystem, Objective, Point
 from mlcore.linear_model.logistic.steps.lbfgs import Metric, metric_of
 from mlcore.numerics.conjugate_gradients import Iterate, Product, conjugate_gradients
-from mlcore.numerics.log_softmax import log_softmax
 from mlcore.numerics.scatter import row_blocks
+from mlcore.numerics.scores.log_softmax import log_softmax
 from mlcore.runtime.threads import effective_threads, items_per_call
 
 _STEPS = 400

@@ -13,7 +13,7 @@ from scipy.special import expit
 from mlcore.linear_model.logistic.logistic_pass import LogisticRows
 from mlcore.linear_model.logistic.objective import Objective, Point
 from mlcore.linear_model.logistic.steps.newton import Step, search
-from mlcore.numerics.log_softmax import log_softmax
+from mlcore.numerics.scores.log_softmax import log_softmax
 
 _ROWS_OF_METRIC = 4  # times the number of columns
 _WIDEST = 4000  # columns up to which their covariance is the metric

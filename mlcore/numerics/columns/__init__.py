@@ -1,0 +1,1 @@
+"""Columns of samples: their kinds, and the categories of those of words."""
