@@ -51,7 +51,7 @@ ALGORITHMS = {
 # Words of scikit-learn beside `C` and `alpha`.
 PENALTIES = {
     "reg_param": {"QuadraticDiscriminantAnalysis"},
-    "reg_covar": {"GaussianMixture"},
+    "reg_covar": {"GaussianMixture", "MixedMixture"},
     "shrinkage": {"LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"},
     "pooling": {"QuadraticDiscriminantAnalysis"},
     "var_smoothing": {"GaussianNB", "MixedNB"},
