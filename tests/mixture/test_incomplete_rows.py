@@ -199,12 +199,6 @@ def test_a_number_added_to_variances_is_added_once():
 @each(
     ("options", "X", "message"),
     [
-        ({"missing": "ignore"}, [[1.0], [np.nan]], "covariance_type='full'"),
-        (
-            {"missing": "ignore", "covariance_type": "tied"},
-            [[1.0], [2.0]],
-            "covariance_type='tied'",
-        ),
         ({"missing": "drop"}, [[1.0], [2.0]], "missing='drop' must be one of"),
         ({"covariance_type": "diag"}, [[1.0], [np.nan]], "NaN"),
         (
@@ -218,16 +212,6 @@ def test_a_number_added_to_variances_is_added_once():
 def test_what_cannot_be_ignored_is_refused(options, X, message):
     with pytest.raises(ValueError, match=message):
         GaussianMixture(**options).fit(X)
-
-
-def test_missing_values_for_another_model_are_refused():
-    X, _ = blobs(holes=0)
-    model = GaussianMixture(3, random_state=0).fit(X)
-    model.missing = "ignore"
-    model.predict(X)
-    X[0, 0] = np.nan
-    with pytest.raises(ValueError, match="'full'.*only 'diag'"):
-        model.predict(X)
 
 
 def test_models_of_incomplete_rows_are_compared():

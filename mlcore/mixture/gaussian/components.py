@@ -7,6 +7,7 @@ import numpy as np
 from mlcore.mixture.components import Components
 from mlcore.mixture.em import Run
 from mlcore.mixture.gaussian import initialization
+from mlcore.mixture.gaussian.correlated_rows import CorrelatedRows
 from mlcore.mixture.gaussian.covariances import CovarianceType
 from mlcore.mixture.gaussian.e_step import Rows, rounding
 from mlcore.mixture.gaussian.incomplete_rows import IncompleteRows
@@ -58,7 +59,9 @@ class GaussianComponents(Components):
             factors = np.diagonal(factors, axis1=1, axis2=2)
         return LogFactors(parameters.means, factors)
 
-    def rows(self, X: np.ndarray, weight: np.ndarray | None) -> Rows | IncompleteRows:
+    def rows(
+        self, X: np.ndarray, weight: np.ndarray | None
+    ) -> Rows | IncompleteRows | CorrelatedRows:
         if self._missing and np.isnan(X).any():
             return self._incomplete_rows(X, weight)
         variances = self.scale.variances
@@ -68,12 +71,10 @@ class GaussianComponents(Components):
         return Rows(X, weight, self.family, self.scale.origin)
 
     def _incomplete_rows(self, X, weight):
-        if not self.family.takes_missing:
-            raise ValueError(
-                f"{self._owner}: X has missing values, but the fit had covariance_type="
-                f"{self.family.name!r}: only 'diag' can leave them out."
-            )
-        return IncompleteRows(X, weight, self.reg_covar or 0.0)
+        added = self.reg_covar or 0.0
+        if self.family.independent:
+            return IncompleteRows(X, weight, self.family, added)
+        return CorrelatedRows(X, weight, self.family, self.scale.origin, added)
 
     def start(
         self,

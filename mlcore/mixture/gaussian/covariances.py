@@ -43,7 +43,7 @@ class CovarianceType(ABC):
     `covariances`, `precisions` and `factors` (upper triangular P, P Pᵀ the precision, or its root)
     have the shape `shape`. `layout` is the form in which the compiled E-step reads factors;
     `shared`: all components have one array; `any_unit`, `any_rotation`: fits do not depend on units
-    of features, or a rotation; `takes_missing`: features are independent within a component;
+    of features, or a rotation; `independent`: features are independent within a component;
     `score_scales` ("each", "one", None): scale parameters by feature of the scores of Fisher
     vectors.
     """
@@ -53,7 +53,7 @@ class CovarianceType(ABC):
     shared: ClassVar[bool] = False
     any_unit: ClassVar[bool] = True
     any_rotation: ClassVar[bool] = False
-    takes_missing: ClassVar[bool] = False
+    independent: ClassVar[bool] = False
     score_scales: ClassVar[str | None] = None
     _valid: ClassVar[str] = "positive"  # of given covariances and precisions
 
@@ -387,6 +387,12 @@ class Full(Matrices):
             for j in np.flatnonzero(clusters.filled):
                 own = clusters.labels == j
                 second[j] = weighted[own].T @ clusters.differences[own]
+            if clusters.missing.any():
+                absent = clusters.weight[:, None] * clusters.missing
+                absent = sums_by_label(clusters.labels, absent, len(second)) * scale.variances
+                second[clusters.filled] += (absent[:, :, None] * np.eye(absent.shape[1]))[
+                    clusters.filled
+                ]
         return second
 
     def from_precisions(self, precisions: np.ndarray) -> tuple[Any, ...] | None:
@@ -475,6 +481,7 @@ class Tied(Matrices):
         weight, mass = clusters.weight, clusters.mass
         differences = clusters.X - scale.origin
         second = (differences * weight[:, None]).T @ differences
+        second += np.diag(weight @ clusters.missing * scale.variances)
         return second * (mass.sum() / weight.sum())
 
     def from_precisions(self, precisions: np.ndarray) -> tuple[Any, ...] | None:
@@ -490,6 +497,8 @@ class Tied(Matrices):
 
 class Variances(CovarianceType):
     """Positive numbers: features are independent within a component."""
+
+    independent = True
 
     def operations(self, k: int, d: int) -> int:
         return k * d
@@ -542,7 +551,6 @@ class Diagonal(Variances):
     """A variance for each feature of each component."""
 
     name = layout = "diag"
-    takes_missing = True
     score_scales = "each"
 
     def shape(self, k: int, d: int) -> tuple[Any, ...]:

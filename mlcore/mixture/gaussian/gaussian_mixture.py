@@ -53,8 +53,9 @@ class GaussianMixture(Mixture):
         where the two differ, of three clusterings the one of best likelihood after two EM steps.
         "random", "random_from_data": rows drawn by their weights, with the covariance of the whole.
     missing : {"error", "ignore"}, default="error"
-        Whether NaN is refused, or a missing value: with ``covariance_type="diag"`` only, by EM
-        that is exact where values are missing at random.
+        Whether NaN is refused, or a missing value, by EM that is exact where values are missing
+        at random: a row counts by the density of its known values. A row and component take
+        O(d²) time and O(u³) for u missing values, shared by rows with the same ones missing.
     weights_init : (n_components,), default=None
     means_init : (n_components, n_features), default=None
     precisions_init : array of a shape that goes with `covariance_type`, default=None
@@ -298,12 +299,7 @@ class GaussianMixture(Mixture):
     def _settings(self):
         settings = super()._settings()
         owner = type(self).__name__
-        family = as_covariance_type(self.covariance_type, owner)
-        if self.missing == "ignore" and not family.takes_missing:
-            raise ValueError(
-                f"{owner}: missing='ignore' needs covariance_type='diag', but covariance_type="
-                f"{self.covariance_type!r}: choose 'diag', or fill in what is missing."
-            )
+        as_covariance_type(self.covariance_type, owner)
         if self.reg_covar is not None:
             as_real(self.reg_covar, "reg_covar", owner=owner, at_least=0)
         return settings

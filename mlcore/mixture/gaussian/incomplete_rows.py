@@ -1,4 +1,4 @@
-"""Rows with missing values under a mixture of Gaussians with diagonal covariances.
+"""Rows with missing values under a mixture of Gaussians with variances alone.
 
 Features are independent given the component, so a row's density is that of its known features.
 A missing value counts in the sums as its distribution under the component: the mean and variance
@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from mlcore.mixture.gaussian.covariances import CovarianceType
 from mlcore.mixture.gaussian.parameters import Parameters, Statistics
 from mlcore.runtime.memory import require_memory
 
@@ -27,8 +28,8 @@ class IncompleteRows:
     weight: Any
     total: float
 
-    def __init__(self, X: Any, weight: Any, added: Any) -> None:
-        self.X, self.weight, self._added = X, weight, added
+    def __init__(self, X: Any, weight: Any, family: CovarianceType, added: float) -> None:
+        self.X, self.weight, self._family, self._added = X, weight, family, added
         self.total = float(len(X) if weight is None else weight.sum())
         self.merged = False  # as of `e_step.Rows`
 
@@ -40,8 +41,9 @@ class IncompleteRows:
         self, parameters: Parameters, *, exact: bool = False, centres: Any = None
     ) -> Any:
         """Return the Statistics, about `centres` or else the means."""
-        means, variances = parameters.means, parameters.covariances
+        means = parameters.means
         k, d = means.shape
+        variances = self._family.variances(parameters.covariances, k, d)
         offsets = 0.0 if centres is None else means - centres
         imputed = np.maximum(variances - self._added, 0.0) + offsets**2
         log_likelihood, mass = 0.0, np.zeros(k)
@@ -93,6 +95,7 @@ class IncompleteRows:
 def _responsibilities(X, missing, parameters):
     """Return log p(x) of the known values, and the probabilities of the components."""
     weights, means, _, factors = parameters
+    factors = np.broadcast_to(factors.reshape(len(means), -1), means.shape)
     known = ~missing
     log_joint = np.empty((len(X), len(weights)))
     with np.errstate(divide="ignore", over="ignore"):

@@ -1,0 +1,192 @@
+"""Missing values under covariances of every type, against EM by conditional Gaussians."""
+
+import numpy as np
+import pytest
+from each import each
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import logsumexp
+from scipy.stats import multivariate_normal
+
+from mlcore.mixture import GaussianMixture
+
+TYPES = ("full", "tied", "diag", "spherical")
+
+
+def rows(n=150, d=4, k=2, holes=0.3, seed=0):
+    rng = np.random.default_rng([n, d, k, seed])
+    mixing = np.eye(d) + 0.5 * rng.normal(size=(k, d, d))
+    labels = rng.integers(0, k, n)
+    X = 2 * rng.normal(size=(k, d))[labels]
+    X += np.einsum("nd,nde->ne", rng.normal(size=(n, d)), mixing[labels])
+    X[rng.random((n, d)) < holes] = np.nan
+    return X
+
+
+def start(X, k, kind):
+    d, rng = X.shape[1], np.random.default_rng(7)
+    variances = np.nanvar(X, axis=0)
+    precisions = {
+        "full": np.repeat(np.diag(1 / variances)[None], k, 0),
+        "tied": np.diag(1 / variances),
+        "diag": np.repeat(1 / variances[None], k, 0),
+        "spherical": np.full(k, 1 / variances.mean()),
+    }[kind]
+    means = np.nanmean(X, axis=0) + np.sqrt(variances) * rng.normal(size=(k, d))
+    weights = np.arange(1.0, k + 1) / (k * (k + 1) / 2)
+    return {
+        "n_components": k,
+        "covariance_type": kind,
+        "missing": "ignore",
+        "weights_init": weights,
+        "means_init": means,
+        "precisions_init": precisions,
+        "tol": 0,
+        "reg_covar": 0,
+    }
+
+
+def conditional(x, mean, S):
+    """Log-density of what is known of x, and the mean and covariance of x given it."""
+    o, u = np.flatnonzero(~np.isnan(x)), np.flatnonzero(np.isnan(x))
+    filled, V = np.where(np.isnan(x), mean, x), np.zeros(S.shape)
+    log_p = 0.0
+    if len(o):
+        log_p = multivariate_normal.logpdf(x[o], mean[o], S[np.ix_(o, o)])
+    if len(u):
+        slope = S[np.ix_(u, o)] @ np.linalg.inv(S[np.ix_(o, o)])
+        filled[u] += slope @ (x[o] - mean[o])
+        V[np.ix_(u, u)] = S[np.ix_(u, u)] - slope @ S[np.ix_(o, u)]
+    return log_p, filled, V
+
+
+def em_by_rows(X, n_steps, kind, weights, means, precisions, w):
+    """EM written out with `conditional`; parameters, matrices (k, d, d), and the trace."""
+    k, d = means.shape
+    if kind in ("full", "tied"):
+        S = np.broadcast_to(np.linalg.inv(precisions), (k, d, d))
+    else:
+        S = np.array([np.diag(1 / np.broadcast_to(p, d)) for p in precisions])
+    trace = []
+    for _ in range(n_steps + 1):
+        parts = [[conditional(x, means[j], S[j]) for j in range(k)] for x in X]
+        log_joint = np.log(weights) + [[part[0] for part in row] for row in parts]
+        total = logsumexp(log_joint, axis=1)
+        trace.append(w @ total / w.sum())
+        if len(trace) > n_steps:
+            break
+        r = np.exp(log_joint - total[:, None]) * w[:, None]
+        filled = np.array([[part[1] for part in row] for row in parts])
+        mass, weights = r.sum(axis=0), r.sum(axis=0) / w.sum()
+        means = np.einsum("nj,njd->jd", r, filled) / mass[:, None]
+        S = np.zeros((k, d, d))
+        for i, j in np.ndindex(r.shape):
+            t = filled[i, j] - means[j]
+            S[j] += r[i, j] / mass[j] * (np.outer(t, t) + parts[i][j][2])
+        if kind == "tied":
+            S = np.repeat(np.einsum("j,jde->de", weights, S)[None], k, 0)
+        elif kind == "diag":
+            S = S * np.eye(d)
+        elif kind == "spherical":
+            S = np.trace(S, axis1=1, axis2=2)[:, None, None] * np.eye(d) / d
+    return weights, means, S, trace
+
+
+def as_matrices(model):
+    k, d = model.means_.shape
+    S = model.covariances_
+    if model.covariance_type_ in ("full", "tied"):
+        return np.broadcast_to(S, (k, d, d))
+    return np.array([np.diag(np.broadcast_to(s, d)) for s in S])
+
+
+@each("kind", TYPES)
+@each("d, k, holes, weighted", [(1, 2, 0.2, True), (4, 2, 0.3, True), (5, 3, 0.7, False)])
+def test_every_step_is_that_of_em_by_rows(d, k, holes, weighted, kind):
+    X = rows(90, d, k, holes)
+    w = np.random.default_rng(1).uniform(0.5, 2, len(X)) if weighted else np.ones(len(X))
+    options = start(X, k, kind)
+    model = GaussianMixture(max_iter=3, **options).fit(X, sample_weight=w)
+    parts = [options[f"{name}_init"] for name in ("weights", "means", "precisions")]
+    weights, means, S, trace = em_by_rows(X, 3, kind, *parts, w)
+    assert_allclose(model.log_likelihood_trace_, trace, rtol=1e-11)
+    assert_allclose(model.weights_, weights, rtol=1e-10)
+    assert_allclose(model.means_, means, rtol=1e-9, atol=1e-10)
+    assert_allclose(as_matrices(model), S, rtol=1e-9, atol=1e-10)
+    assert_allclose(model.score_samples(X) @ w / w.sum(), trace[-1], rtol=1e-11)
+    assert_allclose(model.predict_proba(X).argmax(axis=1), model.predict(X))
+
+
+def test_two_features_one_of_them_known_for_all_rows_have_a_closed_form():
+    """Anderson, *Maximum likelihood estimates ... when some observations are missing*, 1957."""
+    X = np.array([[1, 2], [2, 3.5], [3, 3], [4, 6], [5, np.nan], [7, np.nan]])
+    model = GaussianMixture(missing="ignore", tol=0, max_iter=400, reg_covar=0).fit(X)
+    x, y = X[:4].T
+    C = np.cov(x, y, bias=True)
+    slope = C[0, 1] / C[0, 0]
+    means = [X[:, 0].mean(), y.mean() + slope * (X[:, 0].mean() - x.mean())]
+    variance = X[:, 0].var()
+    last = C[1, 1] - slope * C[0, 1] + slope**2 * variance
+    assert_allclose(model.means_[0], means, rtol=1e-10)
+    expected = [[variance, slope * variance], [slope * variance, last]]
+    assert_allclose(model.covariances_[0], expected, rtol=1e-9)
+
+
+@each("kind", TYPES)
+@each("seed", range(3))
+def test_the_log_likelihood_never_decreases_from_a_start_of_its_own(kind, seed):
+    X = rows(200, 6, 3, 0.4, seed)
+    model = GaussianMixture(
+        3, covariance_type=kind, missing="ignore", tol=0, max_iter=40, random_state=seed
+    ).fit(X)
+    assert np.diff(model.log_likelihood_trace_).min() > -1e-11
+
+
+@each("kind", TYPES)
+def test_copies_are_weights_and_threads_change_no_bit(kind, monkeypatch):
+    X = rows(300, 5, 2, 0.3)
+    options = start(X, 2, kind) | {"max_iter": 5}
+    times = np.random.default_rng(0).integers(1, 4, len(X))
+    weighted = GaussianMixture(**options).fit(X, sample_weight=times)
+    copied = GaussianMixture(**options).fit(np.repeat(X, times, axis=0))
+    assert_allclose(weighted.means_, copied.means_, rtol=1e-9, atol=1e-10)
+    assert_allclose(weighted.covariances_, copied.covariances_, rtol=1e-8, atol=1e-10)
+    monkeypatch.setattr("mlcore.mixture.gaussian.correlated_rows.effective_threads", lambda _: 3)
+    threads = GaussianMixture(**options).fit(X, sample_weight=times)
+    assert_array_equal(threads.covariances_, weighted.covariances_)
+
+
+@each("kind", ("full", "tied"))
+@each("shift, scale", [(0, 1), (1e6, 1), (0, 1e-120), (0, 1e120)])
+def test_units_and_offsets_move_the_fit_alone(kind, shift, scale):
+    X = rows(200, 5, 2, 0.4)
+    options = {"covariance_type": kind, "missing": "ignore", "tol": 0, "max_iter": 5}
+    near = GaussianMixture(2, random_state=0, **options).fit(X)
+    far = GaussianMixture(2, random_state=0, **options).fit(X * scale + shift)
+    assert_allclose((far.means_ - shift) / scale, near.means_, rtol=1e-6, atol=1e-7)
+    assert_allclose(far.covariances_ / scale**2, near.covariances_, rtol=1e-5, atol=1e-6)
+
+
+def test_a_covariance_of_poor_condition_takes_the_form_by_covariances():
+    X = rows(60, 4, 1, 0.3)
+    u = np.random.default_rng(2).normal(size=(4, 4))
+    S = u @ np.diag([1, 1, 1e-6, 1e-11]) @ u.T
+    model = GaussianMixture.from_parameters([1.0], np.zeros((1, 4)), S[None])
+    model.missing = "ignore"
+    expected = []
+    for x in X:
+        o = ~np.isnan(x)
+        C = S[np.ix_(o, o)]
+        square = x[o] @ np.linalg.solve(C, x[o]) if o.any() else 0.0
+        log_det = np.linalg.slogdet(C)[1] if o.any() else 0.0
+        expected.append(-0.5 * (o.sum() * np.log(2 * np.pi) + log_det + square))
+    assert_allclose(model.score_samples(X), expected, rtol=1e-4)
+
+
+def test_a_row_of_nothing_goes_by_the_weights():
+    X = rows(100, 3, 2, 0.3)
+    model = GaussianMixture(2, missing="ignore", random_state=0).fit(X)
+    nothing = np.full((1, 3), np.nan)
+    assert_allclose(model.predict_proba(nothing)[0], model.weights_, rtol=1e-12)
+    assert_allclose(model.score_samples(nothing), [0], atol=1e-14)
+    with pytest.raises(ValueError, match="column 1 of X are missing"):
+        GaussianMixture(missing="ignore").fit(X * [1, np.nan, 1])
