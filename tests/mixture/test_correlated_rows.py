@@ -190,3 +190,42 @@ def test_a_row_of_nothing_goes_by_the_weights():
     assert_allclose(model.score_samples(nothing), [0], atol=1e-14)
     with pytest.raises(ValueError, match="column 1 of X are missing"):
         GaussianMixture(missing="ignore").fit(X * [1, np.nan, 1])
+
+
+@each("kind", TYPES)
+@each("dtype", [np.float64, np.float32])
+def test_imputed_values_are_conditional_means_and_known_ones_stay(kind, dtype):
+    X = rows(120, 5, 3, 0.4).astype(dtype)
+    X[3] = np.nan
+    model = GaussianMixture(**(start(X, 3, kind) | {"max_iter": 5})).fit(X)
+    found, S, r = model.impute(X), as_matrices(model), model.predict_proba(X)
+    expected = [
+        sum(r[i, j] * conditional(x, model.means_[j], S[j])[1] for j in range(3))
+        for i, x in enumerate(X.astype(np.float64))
+    ]
+    tolerance = 1e-9 if dtype == np.float64 else 1e-4
+    assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
+    known = ~np.isnan(X)
+    assert found.dtype == dtype
+    assert_array_equal(found[known], X[known])
+    assert_array_equal(model.impute(found), found)
+    with pytest.raises(ValueError, match='missing="ignore" takes NaN'):
+        model.set_params(missing="error").impute(X)
+
+
+@each("kind", ("full", "tied"))
+def test_sums_of_blocks_are_the_fit_and_nothing_missing_is_complete_data(kind):
+    X = rows(200, 4, 2, 0.3)
+    options = start(X, 2, kind) | {"max_iter": 1}
+    model = GaussianMixture(**options).fit(X)
+    blocks = GaussianMixture(**options).begin(X)
+    parts = [blocks.partial_statistics(X[lo : lo + 70]) for lo in range(0, 200, 70)]
+    sums = parts[0]
+    for part in parts[1:]:
+        sums = blocks.merge(sums, part)
+    blocks.update(sums)
+    assert_allclose(blocks.covariances_, model.covariances_, rtol=1e-9, atol=1e-10)
+    whole = np.where(np.isnan(X), 0.5, X)
+    complete = GaussianMixture(**(options | {"missing": "error"})).fit(whole)
+    ignored = GaussianMixture(**options).fit(whole)
+    assert_array_equal(ignored.covariances_, complete.covariances_)

@@ -245,6 +245,12 @@ class GaussianComponents(Components):
             rows = Rows(X, None, self.family, self.scale.origin)
         return rows.densities(parameters, with_proba=with_proba)
 
+    def imputed(self, X: np.ndarray, parameters: Parameters) -> np.ndarray:
+        """Return the rows with the means of missing values given the known ones."""
+        if not np.isnan(X).any():
+            return X.copy()
+        return self._incomplete_rows(X, None).imputed(parameters)
+
     def n_parameters(self) -> int:
         k, d = self.n_components, len(self.scale.origin)
         return k - 1 + k * d + self.family.n_parameters(k, d)

@@ -14,6 +14,7 @@ from mlcore.mixture.gaussian.covariances import CovarianceName, as_covariance_ty
 from mlcore.mixture.gaussian.parameters import DataScale, Parameters, data_scale
 from mlcore.mixture.gaussian.spikes import Spikes, no_spikes
 from mlcore.mixture.mixture import InitParams, Mixture
+from mlcore.runtime.threads import single_threaded_blas
 
 
 class GaussianMixture(Mixture):
@@ -252,6 +253,40 @@ class GaussianMixture(Mixture):
             X[own] = family.correlated(X[own], family.factor(self.precisions_cholesky_, j))
         X += self.means_[labels]
         return X.astype(self.origin_.dtype), labels
+
+    def impute(self, X: Any) -> np.ndarray:
+        """Return the rows with each missing value, NaN, replaced by its mean given the known ones.
+
+        The mean is over the components, by their probabilities given the known values. What is
+        known is kept bit for bit. It takes ``missing="ignore"``, and the time of a step of EM.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        values : (n_samples, n_features)
+            A new array, of the type of the checked rows.
+
+        Raises
+        ------
+        ValueError
+            If X has NaN and `missing` is "error", or the number of features differs.
+
+        Examples
+        --------
+        >>> from mlcore.mixture import GaussianMixture
+        >>> covariances = [[[1.0, 0.5], [0.5, 1.0]]]
+        >>> mixture = GaussianMixture.from_parameters([1.0], [[0.0, 0.0]], covariances)
+        >>> mixture.set_params(missing="ignore").impute([[2.0, float("nan")]])
+        array([[2., 1.]])
+        """
+        self._check_fitted()
+        X = self._check_X(X, reset=False, like=self._like())
+        components = self._fitted_components()
+        with single_threaded_blas():
+            return components.imputed(X, components.parameters(self))
 
     def update(self, statistics: Any) -> Self:
         """Replace the parameters by those the sums lead to: one step of EM.

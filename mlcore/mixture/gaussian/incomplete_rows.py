@@ -82,6 +82,14 @@ class IncompleteRows:
                 proba[rows] = r
         return density, labels, proba
 
+    def imputed(self, parameters: Parameters) -> np.ndarray:
+        """Return the rows with the conditional means of what is missing."""
+        out = self.X.copy()
+        for rows, X, missing in self._blocks(len(parameters.weights)):
+            _, r = _responsibilities(X, missing, parameters)
+            out[rows][missing] = (r @ parameters.means)[missing]
+        return out
+
     def _blocks(self, k):
         """Yield blocks of rows: their slice, float64 values and marks of NaN."""
         n, d = self.X.shape
