@@ -229,3 +229,28 @@ def test_sums_of_blocks_are_the_fit_and_nothing_missing_is_complete_data(kind):
     complete = GaussianMixture(**(options | {"missing": "error"})).fit(whole)
     ignored = GaussianMixture(**options).fit(whole)
     assert_array_equal(ignored.covariances_, complete.covariances_)
+
+
+@each("kind", TYPES)
+@each("known", [[0], [3, 1], [2, 0, 4]])
+def test_the_joint_density_is_the_marginal_times_the_conditional(kind, known):
+    X = rows(100, 5, 2, 0.2)
+    model = GaussianMixture(**(start(X, 2, kind) | {"max_iter": 5})).fit(X)
+    others, x = np.setdiff1d(np.arange(5), known), np.nanmean(X, axis=0) + 0.5
+    given = model.conditional(known, x[known])
+    near = model.marginal(known).score_samples(x[None, known])
+    product = near + given.score_samples(x[None, others])
+    assert_allclose(product, model.score_samples(x[None]), rtol=1e-11)
+    hidden = x.copy()
+    hidden[others] = np.nan
+    assert_allclose(near, model.score_samples(hidden[None]), rtol=1e-11)
+    assert_allclose(given.weights_ @ given.means_, model.impute(hidden[None])[0, others], rtol=1e-9)
+
+
+@each("known", [[], [0, 0], [5], [0.5], [0, 1, 2], [[0]], [-1]])
+def test_features_that_are_none_are_refused(known):
+    model = GaussianMixture.from_parameters([1.0], [[0.0] * 3], [np.eye(3)])
+    with pytest.raises(ValueError, match="known=.* must be a list of 1 to 2 different integers"):
+        model.conditional(known, [0.0] * len(known))
+    with pytest.raises(ValueError, match="values"):
+        model.conditional([0], [np.nan])

@@ -10,6 +10,7 @@ from mlcore.checks.missing import Missing
 from mlcore.kernels.structured.mixture_scores import ScoreTable
 from mlcore.mixture import start_values
 from mlcore.mixture.gaussian.components import GaussianComponents
+from mlcore.mixture.gaussian.conditionals import conditional, marginal
 from mlcore.mixture.gaussian.covariances import CovarianceName, as_covariance_type
 from mlcore.mixture.gaussian.parameters import DataScale, Parameters, data_scale
 from mlcore.mixture.gaussian.spikes import Spikes, no_spikes
@@ -288,6 +289,69 @@ class GaussianMixture(Mixture):
         with single_threaded_blas():
             return components.imputed(X, components.parameters(self))
 
+    def marginal(self, features: Any) -> "GaussianMixture":
+        """Return the mixture of some features.
+
+        Parameters
+        ----------
+        features : (n_chosen,) int
+            Indices of features, each at most once; the new features are in this order.
+
+        Returns
+        -------
+        mixture : GaussianMixture
+            As of `from_parameters`.
+
+        Raises
+        ------
+        ValueError
+            If `features` is empty or no list of different indices of features.
+        """
+        self._check_fitted()
+        d = self.means_.shape[1]
+        chosen = _as_features(features, "features", d, d, type(self).__name__)
+        parameters = self._fitted_components().parameters(self)
+        family = as_covariance_type(self.covariance_type_)
+        return type(self).from_parameters(*marginal(parameters, family, chosen), family.name)
+
+    def conditional(self, known: Any, values: Any) -> "GaussianMixture":
+        """Return the mixture of the other features, given the values of some.
+
+        Parameters
+        ----------
+        known : (n_known,) int
+            Indices of features, each at most once, and not all.
+        values : (n_known,)
+            Their values.
+
+        Returns
+        -------
+        mixture : GaussianMixture
+            As of `from_parameters`: of the other features, in the order they have here.
+
+        Raises
+        ------
+        ValueError
+            If `known` is empty, no list of different indices, or has all features, or `values` are
+            not as many finite numbers.
+
+        Examples
+        --------
+        >>> from mlcore.mixture import GaussianMixture
+        >>> covariances = [[[1.0, 0.5], [0.5, 1.0]]]
+        >>> mixture = GaussianMixture.from_parameters([1.0], [[0.0, 0.0]], covariances)
+        >>> mixture.conditional([0], [2.0]).means_
+        array([[1.]])
+        """
+        self._check_fitted()
+        owner, d = type(self).__name__, self.means_.shape[1]
+        chosen = _as_features(known, "known", d, d - 1, owner)
+        given = start_values.finite_array(values, "values", chosen.shape, f"{owner}: ")
+        parameters = self._fitted_components().parameters(self)
+        family = as_covariance_type(self.covariance_type_)
+        parts = conditional(parameters, family, chosen, given)
+        return type(self).from_parameters(*parts, family.name)
+
     def update(self, statistics: Any) -> Self:
         """Replace the parameters by those the sums lead to: one step of EM.
 
@@ -402,3 +466,20 @@ class GaussianMixture(Mixture):
         factors = np.broadcast_to(self.precisions_cholesky_.reshape(k, -1), (k, d))
         scales = as_covariance_type(self.covariance_type_).score_scales
         return ScoreTable(self.means_, np.ascontiguousarray(factors), scales)
+
+
+def _as_features(values, name, n_features, most, owner):
+    """Return indices of 1 to `most` different features."""
+    indices = np.asarray(values)
+    if (
+        indices.ndim != 1
+        or indices.dtype.kind not in "iu"
+        or not 1 <= len(indices) <= most
+        or not ((indices >= 0) & (indices < n_features)).all()
+        or len(np.unique(indices)) < len(indices)
+    ):
+        raise ValueError(
+            f"{owner}: {name}={values!r} must be a list of 1 to {most} different integers from 0 "
+            f"to {n_features - 1}."
+        )
+    return indices.astype(np.intp)
