@@ -192,7 +192,7 @@ class MixedMixture(Mixture):
         make = _KINDS[kind]
         taken = set(_OF_PARTS) & set(make().get_params(deep=False))
         own = {name: getattr(self, name) for name in taken}
-        if kind == "gaussian" and not as_covariance_type(self.covariance_type).takes_missing:
+        if kind == "gaussian" and not as_covariance_type(self.covariance_type).independent:
             own["missing"] = "error"
         return make(**own)
 
