@@ -84,6 +84,13 @@ from mlcore.bounds.held_out import (
     hoeffding_bentkus_bound,
     test_set_sample_size,
 )
+from mlcore.bounds.metric_intervals import (
+    auc_interval,
+    f1_interval,
+    jaccard_interval,
+    mean_loss_interval,
+    quantile_interval,
+)
 from mlcore.bounds.online_learning.mistake_bounds import (
     halving_mistake_bound,
     perceptron_mistake_bound,
@@ -115,6 +122,7 @@ __all__ = [
     "Certificate",
     "ClassRates",
     "Comparison",
+    "auc_interval",
     "bennett_delta",
     "bernoulli_confidence_sequence",
     "bernstein_delta",
@@ -139,6 +147,7 @@ __all__ = [
     "empirical_bernstein_epsilon",
     "empirical_rademacher",
     "error_difference_interval",
+    "f1_interval",
     "fat_shattering_margin_bound",
     "finite_class_delta",
     "finite_class_epsilon",
@@ -152,6 +161,7 @@ __all__ = [
     "hoeffding_epsilon",
     "hoeffding_sample_size",
     "jaakkola_haussler_loo_bound",
+    "jaccard_interval",
     "kernel_rademacher_bound",
     "kl_bernoulli",
     "kl_inverse_lower",
@@ -168,6 +178,7 @@ __all__ = [
     "maurer_xi",
     "mcdiarmid_epsilon",
     "mcnemar_test",
+    "mean_loss_interval",
     "occam_bound",
     "ogd_regret_bound",
     "online_to_batch_bound",
@@ -181,6 +192,7 @@ __all__ = [
     "perceptron_mistake_bound",
     "phi",
     "projected_ogd_regret_bound",
+    "quantile_interval",
     "rademacher_error_bound",
     "rademacher_margin_bound",
     "radius_margin_loo_bound",

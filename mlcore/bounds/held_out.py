@@ -227,13 +227,13 @@ def test_set_sample_size(epsilon: Any, delta: Any, *, k: Any = 0) -> Any:
         with working_digits():
             return max(1, ceiling(log(delta) / log1p(-Fraction(epsilon))))
     low = high = k + 1
-    while high < 2**1023 and not _tail_is_at_most(k, high, epsilon, delta):
+    while high < 2**1023 and not tail_is_at_most(k, high, epsilon, delta):
         low, high = high, 2 * high
     if high >= 2**1023:
         refuse("epsilon", epsilon, "so large that fewer than 2**1023 examples are needed")
     while high - low > max(1, high // 10**13):
         middle = (low + high) // 2
-        if _tail_is_at_most(k, middle, epsilon, delta):
+        if tail_is_at_most(k, middle, epsilon, delta):
             high = middle
         else:
             low = middle
@@ -372,7 +372,7 @@ def _nats(total, m):
     return total / m * (1 + 8 * _EPSILON)
 
 
-def _tail_is_at_most(k, m, p, delta):
+def tail_is_at_most(k, m, p, delta):
     log_tail, log_delta = log_binomial_tail(k, m, p), math.log(delta)
     rounding = 1e-13 * (1 - log_delta)
     if abs(log_tail - log_delta) > rounding or m > 2000:

@@ -1,0 +1,170 @@
+"""Intervals of metrics: the ends of SciPy and brute force, and exact probabilities of failure."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from each import each
+from numpy.testing import assert_allclose
+from scipy.optimize import brentq
+from scipy.stats import binom, binomtest
+
+from mlcore.bounds import (
+    auc_interval,
+    f1_interval,
+    jaccard_interval,
+    mean_loss_interval,
+    quantile_interval,
+)
+
+
+def hoeffding_bentkus(mean, m, delta):
+    """The smaller of both bounds by bisection of their definitions, for ``t = ln(1 - p)``."""
+    k = math.ceil(round(m * mean, 9))
+    if mean == 1:
+        return 1.0
+
+    def kl(t):
+        p = -math.expm1(t)
+        rest = (1 - mean) * (math.log1p(-mean) - t)
+        return (mean and mean * math.log(mean / p)) + rest - math.log(1 / delta) / m
+
+    def tail(t):
+        return binom.logcdf(k, m, -math.expm1(t)) - math.log(delta) + 1
+
+    first = brentq(kl, math.log1p(-mean) - 1e-12, -700, xtol=1e-13)
+    second = brentq(tail, -1e-12, -30, xtol=1e-13) if k < m else -math.inf
+    return -math.expm1(max(first, second))
+
+
+COUNTS = [(1, 0, 0), (0, 1, 0), (0, 0, 9), (80, 10, 10), (5, 3, 1), (10**6, 17, 10**5)]
+
+
+@each("hits, wrong, missed, delta", [(*c, d) for c in COUNTS for d in (1e-9, 0.05, 0.3)])
+def test_jaccard_and_f1_are_scipys_exact_interval_of_the_true_positives(hits, wrong, missed, delta):
+    test = binomtest(hits, hits + wrong + missed)
+    low, high = test.proportion_ci(1 - delta)
+    assert_allclose(jaccard_interval(hits, wrong, missed, delta), (low, high), rtol=1e-7)
+    f1 = f1_interval(hits, wrong, missed, delta)
+    assert_allclose(f1, (2 * low / (1 + low), 2 * high / (1 + high)), rtol=1e-7)
+    estimate = 2 * hits / (2 * hits + wrong + missed)
+    assert f1[0] <= estimate <= f1[1] <= 1
+    assert f1 == f1_interval(hits, missed, wrong, delta)
+
+
+def test_no_examples_but_true_negatives_say_nothing_of_f1():
+    assert f1_interval(0, 0, 0, 0.05) == jaccard_interval(0, 0, 0, 0.05) == (0, 1)
+    lower, upper = f1_interval([0, 5], 0, 0, 0.05)
+    assert (lower[0], upper[0]) == (0, 1) and upper[1] == 1
+    q = 0.025 ** (1 / 5)
+    assert_allclose(lower[1], 2 * q / (1 + q), rtol=1e-13)
+
+
+def test_f1_fails_with_probability_delta_and_no_less():
+    n, delta = 40, 0.1
+    k = np.arange(n + 1)
+    lower, upper = f1_interval(k, n - k, 0, delta)
+    worst = 0.0
+    for end in upper[:-1]:
+        # A truth just above an end is missed by all smaller counts.
+        truth = end * (1 + 1e-12)
+        rate = truth / (2 - truth)
+        below, above = (
+            binom.pmf(k, n, rate)[miss].sum() for miss in (upper < truth, lower > truth)
+        )
+        assert below <= delta / 2 * (1 + 1e-9) and above <= delta / 2 * (1 + 1e-9)
+        worst = max(worst, below)
+    assert worst > delta / 2 * (1 - 1e-9)
+
+
+SIZES = [(1, 1), (1, 40), (40, 3), (50, 60), (300, 200)]
+TYPES = [np.float32, np.float64, np.int64]
+
+
+@each("n_positives, n_negatives, dtype", [(*size, dtype) for size in SIZES for dtype in TYPES])
+def test_auc_counts_pairs(n_positives, n_negatives, dtype):
+    rng = np.random.default_rng([n_positives, n_negatives])
+    positive = np.round(rng.normal(8, 5, n_positives)).astype(dtype)
+    negative = np.round(rng.normal(5, 5, n_negatives)).astype(dtype)
+    positive.flags.writeable = negative.flags.writeable = False
+    pairs = np.sign(positive[:, None] - negative).astype(float)
+    auc, r = (1 + pairs.mean()) / 2, min(n_positives, n_negatives)
+    interval = auc_interval(positive, negative, 0.1)
+    expected = 1 - hoeffding_bentkus(1 - auc, r, 0.05), hoeffding_bentkus(auc, r, 0.05)
+    assert_allclose(interval, expected, atol=1e-9)
+    # Swapped classes mirror the interval, and increasing functions of scores leave it.
+    assert_allclose(auc_interval(negative, positive, 0.1), (1 - interval[1], 1 - interval[0]))
+    positive, negative = positive.astype(float), negative.astype(float)
+    assert auc_interval(positive * 2.0**400, negative * 2.0**400, 0.1) == interval
+    assert auc_interval(positive[::-1] + 1e8, negative[::-1] + 1e8, 0.1) == interval
+
+
+def failures(ends, truth, law):
+    """Probabilities that an upper and a lower end miss the truth, exactly."""
+    lower, upper = np.transpose(ends)
+    return law[upper < truth].sum(), law[lower > truth].sum()
+
+
+def test_ends_fail_rarely_but_too_often_where_the_slack_is_halved():
+    # Scores of one class are constant, those of the other above or below: U is a binomial rate.
+    m, delta = 60, 0.02
+    k = np.arange(m + 1)
+    wrong = [np.arange(m) < i for i in k]
+    auc = np.array([auc_interval(2.0 * w - 1, np.zeros(m), delta) for w in wrong])
+    loss = np.array([mean_loss_interval(w * 4.0, delta, value_range=4.0) for w in wrong]) / 4
+    assert_allclose(auc, loss, atol=1e-12)
+    halved = (auc + (k / m)[:, None]) / 2
+    for truth in (0.03, 0.2, 0.5, 0.8, 0.97):
+        law = binom.pmf(k, m, truth)
+        assert max(failures(auc, truth, law)) <= delta / 2
+        assert max(failures(halved, truth, law)) > 1.5 * delta / 2
+
+
+@each("scale, m", itertools.product([1e-150, 1.0, 1e150], [1, 2, 50, 3000]))
+def test_mean_loss_is_hoeffdings_and_bentkuss_bound_of_both_sides(scale, m):
+    losses = np.random.default_rng(m).beta(0.5, 3, m)
+    mean = losses.mean()
+    interval = mean_loss_interval(losses * scale, 0.1, value_range=scale)
+    expected = 1 - hoeffding_bentkus(1 - mean, m, 0.05), hoeffding_bentkus(mean, m, 0.05)
+    assert_allclose(np.array(interval) / scale, expected, atol=1e-9)
+    assert interval[0] <= mean * scale <= interval[1] <= scale
+
+
+LEVELS = [0.001, 0.1, 0.5, 0.9, 1 - 1e-9]
+
+
+@each("m, q, delta", itertools.product([1, 2, 7, 60, 500], LEVELS, [1e-6, 0.05, 0.5]))
+def test_ranks_of_quantiles_are_the_best_that_hold(m, q, delta):
+    values = np.random.default_rng(m).permutation(m).astype(float)
+    lower, upper = quantile_interval(values, q, delta)
+    ranks = np.arange(m)  # counts from 0: the end k is above the quantile if k or fewer are not
+    holds = ranks[binom.cdf(ranks, m, q) <= delta / 2]
+    assert lower == (holds.max() if len(holds) else -math.inf)
+    holds = ranks[binom.sf(ranks, m, q) <= delta / 2]
+    assert upper == (holds.min() if len(holds) else math.inf)
+
+
+def test_quantiles_of_ties_and_mirrored_values():
+    assert quantile_interval(np.full(100, 3.0), 0.3, 0.05) == (3, 3)
+    # The fair coin's tail is exactly delta / 2: the least and the greatest value hold.
+    assert quantile_interval([5, 1, 4, 2, 3], 0.5, 2.0**-4) == (1, 5)
+    assert quantile_interval([5, 1, 4, 2, 3], 0.5, 2.0**-4 - 1e-12) == (-math.inf, math.inf)
+    values = np.random.default_rng(0).normal(1e8, 1e-3, 400)
+    lower, upper = quantile_interval(values[::2], 0.75, 0.1)
+    assert quantile_interval(-values[::2], 0.25, 0.1) == (-upper, -lower)
+
+
+@each(
+    "call, message",
+    [
+        (lambda: auc_interval([], [1.0], 0.1), "positive_scores="),
+        (lambda: auc_interval([1.0], [math.nan], 0.1), r"negative_scores\[0\]=nan must be"),
+        (lambda: auc_interval([[1.0]], [1.0], 0.1), "positive_scores="),
+        (lambda: quantile_interval([1.0, math.inf], 0.5, 0.1), r"values\[1\]=inf must be"),
+        (lambda: mean_loss_interval([0.5, 2.0], 0.1), r"losses\[1\]=2.0 must be .* <= 1"),
+    ],
+)
+def test_bad_samples_are_named(call, message):
+    with pytest.raises(ValueError, match=f"^{message}"):
+        call()
