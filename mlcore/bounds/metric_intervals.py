@@ -12,7 +12,6 @@ import numpy as np
 
 from mlcore.bounds.arguments import (
     as_counts,
-    as_delta,
     as_plain,
     as_positive,
     as_real,
@@ -124,7 +123,7 @@ def auc_interval(positive_scores: Any, negative_scores: Any, delta: float) -> tu
     positive_scores, negative_scores : array-like of shape (n_positives,) and (n_negatives,)
         Finite scores of the examples of each class, larger for the positive class.
     delta : float in (0, 1)
-        Probability that the interval fails.
+        Probability that the interval fails, at least 2**-1021.
 
     Returns
     -------
@@ -148,12 +147,12 @@ def auc_interval(positive_scores: Any, negative_scores: Any, delta: float) -> tu
     # Both are sorted: searches then run through memory, a fifth of the time for a million scores.
     positive = np.sort(_as_vector(positive_scores, "positive_scores"))
     negative = np.sort(_as_vector(negative_scores, "negative_scores"))
-    delta = as_delta(delta)
+    half = _half(delta)
     below = np.searchsorted(negative, positive, side="left").sum(dtype=np.int64)
     not_above = np.searchsorted(negative, positive, side="right").sum(dtype=np.int64)
     won, pairs = int(below) + int(not_above), 2 * len(positive) * len(negative)
     r = min(len(positive), len(negative))
-    return _mean_interval(won / pairs, (pairs - won) / pairs, r, delta)
+    return _mean_interval(won / pairs, (pairs - won) / pairs, r, half)
 
 
 def mean_loss_interval(
@@ -170,7 +169,7 @@ def mean_loss_interval(
     losses : array-like of shape (m,)
         Losses of the examples, from 0 to `value_range`.
     delta : float in (0, 1)
-        Probability that the interval fails.
+        Probability that the interval fails, at least 2**-1021.
     value_range : float above 0, default=1.0
         Largest loss that is possible, known beforehand: the largest one seen is not valid.
 
@@ -193,11 +192,10 @@ def mean_loss_interval(
     """
     largest = as_positive(value_range, "value_range")
     losses = _as_vector(losses, "losses", at_least=0, at_most=largest)
-    delta = as_delta(delta)
-    m = len(losses)
+    half, m = _half(delta), len(losses)
     total = min((losses / largest).sum(dtype=np.longdouble), np.longdouble(m))
     # The complement is rounded once, so that m - k whole losses stay m - k.
-    lower, upper = _mean_interval(float(total / m), float((m - total) / m), m, delta)
+    lower, upper = _mean_interval(float(total / m), float((m - total) / m), m, half)
     return lower * largest * (1 - _EPSILON), min(upper * largest * (1 + _EPSILON), largest)
 
 
@@ -216,7 +214,7 @@ def quantile_interval(values: Any, q: float, delta: float) -> tuple[float, float
     q : float in (0, 1)
         Level of the quantile, 0.5 for the median.
     delta : float in (0, 1)
-        Probability that the interval fails.
+        Probability that the interval fails, at least 2**-1021.
 
     Returns
     -------
@@ -235,7 +233,7 @@ def quantile_interval(values: Any, q: float, delta: float) -> tuple[float, float
     """
     values = _as_vector(values, "values")
     q = as_real(q, "q", above=0, below=1)
-    half, m = as_delta(delta) / 2, len(values)
+    half, m = _half(delta), len(values)
     # P(Bin(m, q) >= u) is P(Bin(m, 1 - q) <= m - u); a rounded 1 - q has to be the smaller one.
     rest = 1 - q
     if Fraction(rest) > 1 - Fraction(q):
@@ -261,10 +259,15 @@ def _most_failures(m, p, delta):
     return low
 
 
-def _mean_interval(mean, rest, m, delta):
-    """Return the interval for an expectation in [0, 1] from an average and its complement."""
-    upper = hoeffding_bentkus_bound(mean, m, delta / 2) * (1 + 4 * _EPSILON)
-    lower = 1 - hoeffding_bentkus_bound(rest, m, delta / 2) * (1 + 4 * _EPSILON)
+def _half(delta):
+    """Return half of a probability of failure, exactly."""
+    return as_real(delta, "delta", at_least=2.0**-1021, below=1) / 2
+
+
+def _mean_interval(mean, rest, m, half):
+    """Return the interval for an expectation in [0, 1], each end of which may fail with `half`."""
+    upper = hoeffding_bentkus_bound(mean, m, half) * (1 + 4 * _EPSILON)
+    lower = 1 - hoeffding_bentkus_bound(rest, m, half) * (1 + 4 * _EPSILON)
     return max(lower - _EPSILON, 0.0), min(upper, 1.0)
 
 

@@ -162,6 +162,9 @@ def test_quantiles_of_ties_and_mirrored_values():
         (lambda: auc_interval([1.0], [math.nan], 0.1), r"negative_scores\[0\]=nan must be"),
         (lambda: auc_interval([[1.0]], [1.0], 0.1), "positive_scores="),
         (lambda: quantile_interval([1.0, math.inf], 0.5, 0.1), r"values\[1\]=inf must be"),
+        (lambda: auc_interval([1.0], [0.0], 5e-324), "delta=5e-324 must be .* >= 4.4.*e-308"),
+        (lambda: quantile_interval([1.0], 0.5, 5e-324), "delta=5e-324 must be"),
+        (lambda: mean_loss_interval([1.0], 5e-324), "delta=5e-324 must be"),
         (lambda: mean_loss_interval([0.5, 2.0], 0.1), r"losses\[1\]=2.0 must be .* <= 1"),
     ],
 )
