@@ -18,7 +18,7 @@ from mlcore.bounds.arguments import (
     as_reals,
     refuse,
 )
-from mlcore.bounds.calculator import calculator
+from mlcore.bounds.calculator import calculator, warn_of_confidence
 from mlcore.bounds.held_out import clopper_pearson, hoeffding_bentkus_bound, tail_is_at_most
 
 _EPSILON = 2.0**-52
@@ -260,8 +260,10 @@ def _most_failures(m, p, delta):
 
 
 def _half(delta):
-    """Return half of a probability of failure, exactly."""
-    return as_real(delta, "delta", at_least=2.0**-1021, below=1) / 2
+    """Return half of a probability of failure, exactly; warn of one above 1/2."""
+    delta = as_real(delta, "delta", at_least=2.0**-1021, below=1)
+    warn_of_confidence(delta)
+    return delta / 2
 
 
 def _mean_interval(mean, rest, m, half):

@@ -171,3 +171,8 @@ def test_quantiles_of_ties_and_mirrored_values():
 def test_bad_samples_are_named(call, message):
     with pytest.raises(ValueError, match=f"^{message}"):
         call()
+
+
+def test_a_confidence_in_place_of_delta_is_warned_of():
+    with pytest.warns(UserWarning, match="is the probability that the bound fails"):
+        quantile_interval([1.0, 2.0], 0.5, 0.95)
