@@ -13,7 +13,7 @@ from mlcore.cluster import (
 class Agreement:
     """Against counting the pairs of labels, without which nothing is known."""
 
-    params = [(50, 3), (100_000, 20_000), (1_000_000, 10), (1_000_000, 1_000)]
+    params = ([(50, 3), (100_000, 20_000), (1_000_000, 10), (1_000_000, 1_000)],)
     param_names = ("n_samples, n_clusters",)
 
     def setup(self, shape):

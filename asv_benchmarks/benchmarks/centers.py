@@ -8,7 +8,7 @@ from mlcore.cluster import calinski_harabasz_score, davies_bouldin_score
 class CenterScores:
     """Against the sums of squares of the rows, read once."""
 
-    params = [(50, 3, 3), (300, 3_000, 5), (20_000, 10, 5_000), (1_000_000, 10, 10)]
+    params = ([(50, 3, 3), (300, 3_000, 5), (20_000, 10, 5_000), (1_000_000, 10, 10)],)
     param_names = ("n_samples, n_features, n_clusters",)
 
     def setup(self, shape):
