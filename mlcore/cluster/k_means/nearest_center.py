@@ -59,7 +59,8 @@ class PlainSearch:
         # Bound the rounding of inner products.
         error = 2 * (d + 9)
         self._errors = np.array([error * _MACHINE_EPS[centers.dtype], norms.max(), 0, 0])
-        self._scratch = np.empty((n_threads, _ext.SCRATCH * self._width), dtype=centers.dtype)
+        # Lanes without a sample are computed too: denormal numbers there took ten times as long.
+        self._scratch = np.zeros((n_threads, _ext.SCRATCH * self._width), dtype=centers.dtype)
         if not len(self._gaps) and not self._screened:
             self._single = np.empty((0, d), dtype=np.float32), np.empty(0, dtype=np.float32)
             return

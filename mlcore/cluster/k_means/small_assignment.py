@@ -39,7 +39,7 @@ class SmallAssignment:
         self._sums, self._counts = np.zeros((rows, d)), np.zeros(rows)
         width = 1 << (d - 1).bit_length() if d < 16 else d
         padded = -(-n_clusters // 4) * 4
-        self._scratch = np.empty(padded * (d + 1) + _ext.SCRATCH * width, dtype=X.dtype)
+        self._scratch = np.zeros(padded * (d + 1) + _ext.SCRATCH * width, dtype=X.dtype)
 
     def assign(self, centers: np.ndarray) -> int:
         """Give each sample the label of its nearest centre, and return how many labels changed."""
