@@ -126,7 +126,13 @@ CALLS = {
     ),
     "cluster.gap_statistic": (
         cluster.gap_statistic,
-        {"X": X, "n_clusters": [1, 2], "n_references": 2, "reference": "pca"},
+        {
+            "X": X,
+            "n_clusters": [1, 2],
+            "n_references": 2,
+            "reference": "pca",
+            "random_state": 1,
+        },
     ),
     "cluster.affinity": (
         cluster.affinity,
