@@ -110,7 +110,7 @@ cdef inline double bound_of(const Readings* of, Py_ssize_t j, const Way* way,
     guess of it for a share below 1.
 
     In columns of few entries the largest change counts: a quarter of the readings by lengths. The
-    strong rule is a guess itself, and reads by a fifth of the way: .96 of the time of a path.
+    strong rule is a guess itself, and reads by a fifth of the way: .98 of the time of a path.
     """
     return fabs(of.h[j]) + share * min(of.size[j] * (way.length - of.length[j]),
                                        of.sums[j] * (way.largest - of.largest[j]))
