@@ -84,9 +84,12 @@ def tall_newton_points(
                 b, f = with_best_intercept(band, b, f)
             new = sums.at(point.theta + t * p, b)
             whole = abs(t - 1) <= _FLAT
-        if not new.value < point.value and not new.gap < 0.5 * point.gap:
+        if new.value < point.value or new.gap < 0.5 * point.gap:
+            point = new
+        elif sums.begin_anew():  # rows of large weights have left their rounding in the Hessian
+            point = sums.at(point.theta, point.b)
+        else:
             return
-        point = new
 
 
 class _Sums:
@@ -97,9 +100,16 @@ class _Sums:
         self._y, self._sigma = np.ascontiguousarray(problem.y), 2 * problem.cost
         self.band = np.zeros(rows.n, np.int8)
         self.gram = np.zeros((rows.d + 1, rows.d + 1))
-        self._bounds = problem.bounds(problem.cost)
+        self._bounds, self._has_left = problem.bounds(problem.cost), False
         panel = _ext.panel_width()
         self._width = -(-(rows.d + 1) // panel) * panel
+
+    def begin_anew(self) -> bool:
+        """Forget the band, of which rows have left since; return False if none has."""
+        if not self._has_left:
+            return False
+        self.band[:], self.gram[:], self._has_left = 0, 0, False
+        return True
 
     def at(self, theta: np.ndarray, b: float) -> _Point:
         """Return the point, and move the band to it."""
@@ -117,6 +127,7 @@ class _Sums:
             )  # fmt: skip
         enters, leaves = np.tril(grams.sum(axis=0)[:, : d + 1, : d + 1])
         change = enters - leaves
+        self._has_left |= bool(leaves.any())
         self.gram += change + np.tril(change, -1).T
         return self._point(theta, b, f, beta, sums.sum(axis=0), gradients.sum(axis=0))
 
