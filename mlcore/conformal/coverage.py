@@ -6,7 +6,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from mlcore.bounds.arguments import Number, as_count, as_counts, as_delta, as_plain, as_real, refuse
+from mlcore.bounds.arguments import Number, as_count, as_counts, as_delta, as_plain, as_real
 from mlcore.bounds.calculator import warn_of_confidence
 from mlcore.bounds.held_out import binomial_tail_inversion_lower, tail_is_at_most
 
@@ -127,12 +127,12 @@ def conformal_coverage(k: Any, n: Any, delta: Any) -> Any:
 
 
 def least_size(coverage: float, delta: float | None) -> int:
-    """Return the least number of scores with which a threshold is finite."""
+    """Return the least number of scores with which a threshold is finite, 2**50 if it is larger."""
     high = 1
-    while conformal_rank(high, coverage, delta) > high:
-        if high > 2**50:
-            refuse("coverage", coverage, "so small that fewer than 2**51 scores are needed")
+    while high < 2**50 and conformal_rank(high, coverage, delta) > high:
         high *= 2
+    if high == 2**50:
+        return high
     low = high // 2
     while high - low > 1:
         n = (low + high) // 2

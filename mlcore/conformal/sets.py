@@ -193,7 +193,10 @@ def conformal_sets(
     if by_class and groups is not None:
         refuse("groups", groups, "None with by_class=True")
     source, columns = _source(classifier, classes)
-    labels, codes = as_labels(y, len(y) if hasattr(y, "__len__") else 0)
+    n = len(y) if hasattr(y, "__len__") else 0
+    if n == 0:
+        refuse("y", y, "at least one label")
+    labels, codes = as_labels(y, n)
     places = {label: place for place, label in enumerate(columns.tolist())}
     unknown = [label for label in labels.tolist() if label not in places]
     if unknown:
@@ -249,9 +252,9 @@ def _probabilities(function, X, name, n_classes):
             f"{name}: probabilities of shape {P.shape} must be of shape (m, {n_classes}), a column "
             "for each class."
         )
-    outside = (P < -_SLACK) | (P > 1 + _SLACK)
-    if outside.any():
-        refuse(f"probabilities of {name}", float(P[outside][0]), "from 0 to 1")
+    for extreme in (P.min(initial=0.0), P.max(initial=1.0)):
+        if not -_SLACK <= extreme <= 1 + _SLACK:
+            refuse(f"probabilities of {name}", float(extreme), "from 0 to 1")
     return P
 
 

@@ -87,7 +87,7 @@ def test_models_of_any_library_and_their_deviations():
 
 
 def test_too_few_examples_give_infinite_intervals():
-    with pytest.warns(UserWarning, match="of 9 needed"):
+    with pytest.warns(UserWarning, match="of at least 9 needed"):
         found = conformal_intervals(np.asarray, np.zeros(8), np.ones(8))
     lower, upper = found.predict(np.zeros(2))
     assert (lower == -math.inf).all() and (upper == math.inf).all()

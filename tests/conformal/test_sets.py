@@ -105,7 +105,7 @@ def test_a_class_without_examples_is_in_every_set():
     rng = np.random.default_rng(0)
     P, y, _ = draw(rng, 200)
     kept = y != "cow"
-    with pytest.warns(UserWarning, match=r"of 9 needed: cow \(0\)"):
+    with pytest.warns(UserWarning, match=r"of at least 9 needed: cow \(0\)"):
         sets = conformal_sets(as_given, P[kept], y[kept], 0.9, by_class=True, classes=LABELS)
     found = sets.predict(P)
     assert found[:, 2].all() and not found[:, [0, 1, 3]].all(axis=0).any()
@@ -134,6 +134,7 @@ NAN = np.where(np.arange(40)[:, None] == 3, math.nan, P)
     (lambda: conformal_sets(as_given, P, Y, classes=[*LABELS, "emu"]), r"shape \(40, 4\)"),
     (lambda: conformal_sets(as_given, P, Y, classes=["ant"] * 4), "all different"),
     (lambda: conformal_sets(as_given, P, np.arange(40) % 4, classes=LABELS), "^y=0"),
+    (lambda: conformal_sets(as_given, P[:0], [], classes=LABELS), "^y="),
     (lambda: conformal_sets(as_given, P, Y[:9], classes=LABELS), "^y="),
     (lambda: conformal_sets(as_given, NAN, Y, classes=LABELS), "probabilities of as_given"),
     (lambda: conformal_sets(as_given, 3 * P, Y, classes=LABELS), "from 0 to 1"),

@@ -1,6 +1,5 @@
 """Thresholds against sorted scores, with ties, groups, infinite scores and too few of them."""
 
-import json
 import math
 import warnings
 
@@ -18,7 +17,7 @@ def test_worked_numbers():
     assert conformal_threshold(scores, 0.8).thresholds == (7.0,)
     assert conformal_threshold(scores, 0.9).thresholds == (9.0,)
     assert conformal_threshold(scores, 0.5).thresholds == (3.0,)
-    with pytest.warns(UserWarning, match=r"of 11 needed: all \(9\)"):
+    with pytest.warns(UserWarning, match=r"of at least 11 needed: all \(9\)"):
         found = conformal_threshold(scores, 0.91)
     assert found.thresholds == (math.inf,) and found.covers([1e308, math.inf]).all()
 
@@ -67,12 +66,13 @@ def test_coverage_by_simulation_is_exact_without_ties_and_no_smaller_with_them()
 
 def test_small_groups_are_named_and_cover_all():
     groups = ["a"] * 50 + ["b"] * 3
-    with pytest.warns(UserWarning, match=r"of 9 needed: b \(3\)"):
+    with pytest.warns(UserWarning, match=r"of at least 9 needed: b \(3\)"):
         found = conformal_threshold(np.arange(53), 0.9, groups=groups)
     assert found.too_small() == [1] and found.thresholds == (45.0, math.inf)
     assert found.covers([1e9, 1e9], ["a", "b"]).tolist() == [False, True]
     assert "infinite" in repr(found) and "infinite" in found._repr_html_()
-    assert json.dumps(found.thresholds)
+    with pytest.warns(UserWarning, match=f"at least {2**50} needed"):
+        assert conformal_threshold([1.0], 1 - 2**-53).thresholds == (math.inf,)
 
 
 @each("dtype", [np.float32, np.float64, np.int64])
@@ -113,6 +113,8 @@ def test_report_shows_the_guarantee():
     (lambda: conformal_threshold(range(20)).of([1]), "groups"),
     (lambda: conformal_threshold(range(20), groups=[1] * 20).of(), "groups"),
     (lambda: conformal_threshold(range(20), groups=[1] * 20).of([2]), "groups"),
+    (lambda: conformal_threshold(range(20), groups=[1] * 20).of([]), "groups"),
+    (lambda: conformal_threshold(range(20), groups=[1] * 20).of(1), "groups"),
     (lambda: conformal_threshold(range(20), groups=[1] * 20).covers([1, 2], [1]), "groups"),
     (lambda: conformal_threshold(range(20)).covers([math.nan]), "scores"),
 ])  # fmt: skip
