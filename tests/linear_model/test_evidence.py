@@ -206,3 +206,18 @@ def test_the_gradient_norm_goes_over_all_columns_and_the_intercept():
         )
         found.append(model.gradient_norm_)
     assert_allclose(found[0], found[1], rtol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_wide_sparse_rows_with_a_column_far_from_the_origin_are_not_said_to_converge(seed):
+    rng = np.random.default_rng(seed)
+    n, d = 3000, 2000
+    at = rng.integers(0, d, 10 * n)
+    X = sparse.csr_matrix((rng.normal(size=10 * n), (np.repeat(np.arange(n), 10), at)), (n, d))
+    column, y = rng.normal(size=(n, 1)), rng.integers(0, 2, n)
+    near = LogisticRegression().fit(sparse.hstack([X, column], "csr"), y)
+    assert near.converged_
+    with pytest.warns(ConvergenceWarning):
+        far = LogisticRegression().fit(sparse.hstack([X, column + 1e8], "csr"), y)
+    assert not far.converged_
+    assert far.objective_ > (1 + 1e-5) * near.objective_

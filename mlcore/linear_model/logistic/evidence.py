@@ -205,13 +205,17 @@ def evidence(objective: Objective, theta: np.ndarray, factor: float) -> Logistic
 def is_proven(objective: Objective, point: Point, gap: float, factor: float) -> bool:
     """Return False if P may be above its minimum by more than a hundredth.
 
-    The gap decides, or with a penalty too small for it and at most 2000 parameters, the decrement.
+    The gap decides, or with a penalty too small for it, the decrement.
     """
     most = _UNPROVEN * factor * point.value
     if gap <= most or not (objective.penalty.any() or objective.l1_ratio):
         return True
     if point.theta.size > LARGEST_SYSTEM:
-        return objective.l1_ratio == 0
+        if objective.l1_ratio > 0:
+            return False
+        error = error_of_gradient(objective, point.theta)
+        decrement, radius = bounds_by_products(objective, point, error, factor)
+        return (0.5 * decrement**2 if radius == math.inf else excess(decrement, radius)) <= most
     if point.sums.hessian is None:
         point = objective.at(point.theta, hessian=True)
     point = point._replace(gradient=objective.subgradient(point))
