@@ -12,12 +12,12 @@ from mlcore.linear_model.logistic.intercepts import (
     relative_entropy,
     solved_intercepts,
 )
-from mlcore.linear_model.logistic.logistic_pass import GROUPS
 from mlcore.linear_model.logistic.objective import NewtonSystem, Objective, Point, hessian_of
 from mlcore.linear_model.logistic.rounding import (
     ULP,
     error_of_gradient,
     largest_terms,
+    roundings_of_pass,
     roundings_of_score,
     roundings_of_sum,
 )
@@ -244,7 +244,7 @@ def _of_system(objective, point, factor):
     decrement = math.sqrt(max(0.0, factor * float(gradient @ system.solve(gradient))))
     # Relative error of quadratic forms, as the Hessian of unit diagonal is rounded.
     condition = float(np.linalg.norm(inverse / system.unit(), 2)) if inverse.size else 0.0
-    error = ULP * roundings_of_sum(rows.n, rows.groups(GROUPS)) * gradient.size * condition
+    error = ULP * roundings_of_pass(rows) * gradient.size * condition
     rounding = error_of_gradient(objective, point.theta)
     if system.misses(gradient, rounding.ravel()):
         return math.inf, math.inf

@@ -135,9 +135,7 @@ class LogisticRows:
 
         `moments` (2, d + 1) is set to the sums of columns and squares, `scores` to the scores.
         """
-        c = self.n_scores
-        pairs = (1 if c == 1 else c * (c - 1) // 2) if hessian else 0
-        return self._sums(theta, pairs, False, stride, moments, scores)
+        return self._sums(theta, self.n_pairs if hessian else 0, False, stride, moments, scores)
 
     def gram(self, stride: int, moments: np.ndarray | None = None) -> tuple[float, np.ndarray]:
         """Return the weight of every `stride`-th block and the sum of its ``w x x'``."""
@@ -148,9 +146,7 @@ class LogisticRows:
     def _sums(self, theta, pairs, gram, stride, moments, scores):
         c, n, width = self.n_scores, self.n, self.width
         sparse = sp.issparse(self.X)
-        wide = pairs * width**2 + c * width > _LARGEST_GROUP
-        groups = self.groups(2 if wide else GROUPS)
-        # Sums of each group of rows.
+        groups = self.groups_of_sums(pairs)
         loss, wrong = np.zeros(groups), np.zeros(groups, np.intp)
         columns = self.d + 1 if sparse else width
         gradients = np.zeros((groups, columns, c) if sparse else (groups, c, columns))
@@ -202,6 +198,16 @@ class LogisticRows:
             hessian = np.where(np.tri(D, dtype=bool), lower, lower.transpose(0, 2, 1))
         weight = self.total if stride == 1 else self.weight_of(stride)
         return LogisticSums(weight, float(loss.sum()), gradient, hessian, int(wrong.sum()))
+
+    @property
+    def n_pairs(self) -> int:
+        """The number of blocks that the Hessian is made of."""
+        return 1 if self.n_scores == 1 else self.n_scores * (self.n_scores - 1) // 2
+
+    def groups_of_sums(self, pairs: int) -> int:
+        """Return how many groups of rows a pass for so many blocks of Hessians sums up alone."""
+        wide = pairs * self.width**2 + self.n_scores * self.width > _LARGEST_GROUP
+        return self.groups(2 if wide else GROUPS)
 
     def groups(self, most: int) -> int:
         """Return how many groups of rows have sums of their own, `most` at most."""

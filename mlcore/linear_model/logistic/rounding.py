@@ -9,9 +9,14 @@ from mlcore.linear_model.logistic.objective import Objective
 ULP = 2.0**-53
 
 
-def roundings_of_sum(n: int, groups: int = GROUPS) -> float:
-    """Return a bound on the roundings of a sum over n rows, of so many groups at least."""
-    return 16 + n / groups
+def roundings_of_sum(n: int) -> float:
+    """Return a bound on the roundings of a sum of scores' terms over n rows."""
+    return 16 + n / GROUPS
+
+
+def roundings_of_pass(rows: LogisticRows) -> float:
+    """Return a bound on the roundings of a sum in a pass over the rows, with a Hessian or not."""
+    return 16 + rows.n / rows.groups_of_sums(rows.n_pairs)
 
 
 def roundings_of_score(rows: LogisticRows) -> int:
@@ -29,7 +34,7 @@ def error_of_gradient(objective: Objective, theta: np.ndarray) -> np.ndarray:
     per_score = roundings_of_score(rows) * largest_terms(objective, theta)
     root = np.hypot(objective.deviation, objective.mean)
     with np.errstate(over="ignore", under="ignore"):
-        per_sum = roundings_of_sum(rows.n, rows.groups(GROUPS))
+        per_sum = roundings_of_pass(rows)
         error = np.outer(np.ones(len(theta)), (per_sum + per_score) * root)
         return ULP * (error + np.abs(objective.penalty * theta))
 
