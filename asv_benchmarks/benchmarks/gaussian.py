@@ -5,6 +5,7 @@ import numpy as np
 from mlcore.mixture import GaussianMixture
 
 SHAPES = {"full": (16, 16), "tied": (16, 16), "diag": (64, 32), "spherical": (16, 32)}
+FAMILIES = ["VEI", "EVI", "VEE", "EVE", "VVE", "EEV", "VEV", "EVV"]
 STEPS = 10
 
 
@@ -61,6 +62,33 @@ class Fit:
             self.X.T @ self.X
 
     def peakmem_fit(self, *_):
+        self.model.fit(self.X)
+
+    def track_log_likelihood(self, *_):
+        return self.model.fit(self.X).lower_bound_
+
+
+class Families:
+    """Ten steps of families whose M-steps are more than means, where these cost most: few rows."""
+
+    params = (FAMILIES, [6, 30])
+    param_names = ("covariance_type", "n_features")
+
+    def setup(self, family, d):
+        rng = np.random.default_rng(0)
+        centres = rng.normal(size=(4, d))
+        self.X = centres[rng.integers(0, 4, 2000)] + 0.8 * rng.normal(size=(2000, d))
+        self.model = GaussianMixture(
+            4,
+            covariance_type=family,
+            tol=0,
+            max_iter=STEPS,
+            weights_init=np.full(4, 1 / 4),
+            means_init=self.X[:4],
+            precisions_init=np.repeat(np.diag(1 / self.X.var(axis=0))[None], 4, 0),
+        )
+
+    def time_fit(self, *_):
         self.model.fit(self.X)
 
     def track_log_likelihood(self, *_):

@@ -146,6 +146,10 @@ class Components(ABC):
         """Return the fitted attributes that tell of tied values, by name."""
         return {}
 
+    def of_rows(self, rows: Any, parameters: Any) -> dict[str, Any]:
+        """Return the fitted attributes that take another pass over the rows, by name."""
+        return {}
+
     def why_it_fell(self) -> str:
         """Return why the objective may fall in a step by more than rounding."""
         return "the start lies outside what the steps are restricted to"

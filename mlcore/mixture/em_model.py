@@ -220,6 +220,7 @@ class EMModel(BeginsWithFirstRows, RowSums, Model):
                 run.reorder(em.components, np.argsort(-run.parameters.weights, kind="stable"))
             attributes = em.components.attributes(run.parameters)
             attributes |= em.components.of_ties(run.parameters, run.spikes)
+            attributes |= em.components.of_rows(em.rows, run.parameters)
         self._set_fitted(
             original,
             **attributes,

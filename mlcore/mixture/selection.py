@@ -10,7 +10,7 @@ from mlcore.checks import as_choice, as_integer
 from mlcore.estimator import tables
 from mlcore.estimator.model import warn
 from mlcore.mixture.em_model import EMModel
-from mlcore.mixture.gaussian.covariances import TYPES, CovarianceName, as_covariance_type
+from mlcore.mixture.gaussian.covariances import FAMILIES, CovarianceName, as_covariance_type
 from mlcore.mixture.gaussian.gaussian_mixture import GaussianMixture
 
 _Criterion = Literal["aic", "bic", "icl"]
@@ -105,8 +105,8 @@ def select_mixture(
         Any mixture of this family; None is `GaussianMixture`.
     n_components : int or several, default=range(1, 7)
     covariance_type : str or several, default="full"
-        Of a `GaussianMixture`; "all" tries every one. A single component is fitted once for those
-        that are then the same.
+        Of a `GaussianMixture`; "all" are mclust's fourteen families. A single component is fitted
+        once for those that are then the same.
     criterion : {"bic", "aic", "icl"}, default="bic"
         Criterion that the best minimises. "icl" asks for components that overlap little.
     sample_weight : array-like of shape (n_samples,), optional
@@ -207,7 +207,7 @@ def _variants(kind, covariance_type):
         return [{}]
     names = _several(covariance_type, "covariance_type")
     if len(names) == 1 and isinstance(names[0], str) and names[0] == "all":
-        names = [*TYPES]
+        names = [*FAMILIES]
     for name in names:
         as_covariance_type(name, "select_mixture")
     return [{"covariance_type": name} for name in names]
@@ -215,7 +215,8 @@ def _variants(kind, covariance_type):
 
 def _of_one(name):
     """Return the covariance type of a single component that this one then is."""
-    return name if name in ("diag", "spherical") else "full"
+    _, shape, orientation = as_covariance_type(name).family
+    return "full" if orientation != "I" else "spherical" if shape == "I" else "diag"
 
 
 def _row(model, X, sample_weight):

@@ -94,7 +94,7 @@ def _covariances(model):
     """Return the covariance matrices (n_components, 2, 2), whatever form the model keeps."""
     values, n = np.asarray(model.covariances_, dtype=np.float64), len(model.means_)
     kind = getattr(model, "covariance_type_", None) or model.covariance_type
-    if kind == "full":
+    if values.ndim == 3:
         return values
     if kind == "tied":
         return np.broadcast_to(values, (n, 2, 2))

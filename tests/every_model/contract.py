@@ -167,6 +167,7 @@ def of_affinity(make, takes=()):
 ZERO_TOL = (("tol", 0),)
 NO_STEP = ("max_iter", 0)
 MANY_COMPONENTS = (("n_components", 61), ("n_components", 10**12))  # than samples; than memory
+KINDS = "full", "tied", "diag", "spherical", "VEI", "VVE"
 
 
 def mixture(covariance_type):
@@ -379,7 +380,7 @@ MODELS = {
         endless={"tol": 1e-300, "max_iter": 10**9},
         endless_shape=(6_000, 3_000),
     ),
-    **{f"GaussianMixture-{t}": mixture(t) for t in ("full", "tied", "diag", "spherical")},
+    **{f"GaussianMixture-{t}": mixture(t) for t in KINDS},
     "PLSA": Entry(aspects, nothing, kernel=False, draw=counts, takes=(*ZERO_TOL, *MANY_COMPONENTS)),
     "MultinomialMixture": discrete(MultinomialMixture, counts),
     "CategoricalMixture": discrete(CategoricalMixture, choices, sparse=False, text=True),

@@ -8,8 +8,8 @@ from mlcore.mixture.components import Components
 from mlcore.mixture.em import Run
 from mlcore.mixture.gaussian import initialization
 from mlcore.mixture.gaussian.correlated_rows import CorrelatedRows
-from mlcore.mixture.gaussian.covariances import CovarianceType
 from mlcore.mixture.gaussian.e_step import Rows, rounding
+from mlcore.mixture.gaussian.families.covariance_type import CovarianceType
 from mlcore.mixture.gaussian.incomplete_rows import IncompleteRows
 from mlcore.mixture.gaussian.log_factors import LogFactors
 from mlcore.mixture.gaussian.parameters import DataScale, Parameters
@@ -54,10 +54,7 @@ class GaussianComponents(Components):
                 f"{self._owner}: standard errors are known of covariance_type 'full' and 'diag', "
                 f"not of {self.family.name!r}."
             )
-        factors = parameters.factors
-        if self.family.name == "VVI":
-            factors = np.diagonal(factors, axis1=1, axis2=2)
-        return LogFactors(parameters.means, factors)
+        return LogFactors(parameters.means, parameters.factors)
 
     def rows(
         self, X: np.ndarray, weight: np.ndarray | None
@@ -151,7 +148,7 @@ class GaussianComponents(Components):
 
     @property
     def exact(self) -> bool:
-        return not self.reg_covar
+        return not self.reg_covar and self.family.exact_limit
 
     def precise(self, rows: Rows, parameters: Parameters, objective: float) -> float:
         if not rows.in_single(parameters):
@@ -178,9 +175,17 @@ class GaussianComponents(Components):
         spikes = no_spikes(d) if spikes is None else spikes
         return {"spikes_": spikes, "flat_directions_": flat}
 
+    def of_rows(self, rows: Rows, parameters: Parameters) -> dict[Any, Any]:
+        if self.family.exact_limit:
+            return {}
+        sums = rows.statistics(parameters, exact=True)
+        return self.family.of_statistics(sums, parameters, self.scale, self.reg_covar)
+
     def why_it_fell(self) -> str:
         if self.reg_covar:
             return f"reg_covar={self.reg_covar:g} adds to variances what the data do not have"
+        if not self.family.exact_limit:
+            return "covariances were raised to the limit before their family was imposed"
         return super().why_it_fell()
 
     def restart(
@@ -198,7 +203,11 @@ class GaussianComponents(Components):
             fresh = initialization.single_row_statistics(self.family, seeds, self.scale)
             new = self.maximize(fresh, Parameters(None, seeds, None, None))[0]
             sigma[collapsed], factors[collapsed] = new.covariances, new.factors
-        return Parameters(initialization.with_room(weights, collapsed), means, sigma, factors)
+        weights = initialization.with_room(weights, collapsed)
+        if not (self.family.separate or self.family.shared):
+            about = Parameters(weights, means, parameters.covariances, factors)
+            sigma, factors = self.family.constrained(sigma, about, self.scale.variances, 0.0)
+        return Parameters(weights, means, sigma, factors)
 
     def reorder(self, parameters: Parameters, order: np.ndarray) -> Parameters:
         weights, means, sigma, factors = parameters
@@ -221,20 +230,21 @@ class GaussianComponents(Components):
 
     def attributes(self, parameters: Parameters) -> dict[Any, Any]:
         weights, means, sigma, factors = parameters
+        family, d = self.family, means.shape[1]
         return {
             "weights_": weights,
             "means_": means,
-            "covariances_": sigma,
-            "covariance_type_": self.family.name,
-            "precisions_": self.family.precisions(factors),
-            "precisions_cholesky_": factors,
+            "covariances_": family.published(sigma, d),
+            "covariance_type_": family.name,
+            "precisions_": family.published(family.precisions(factors), d),
+            "precisions_cholesky_": family.published(factors, d),
             "origin_": self.scale.origin,
             "data_variances_": self.scale.variances,
         }
 
     def parameters(self, mixture: Any) -> Parameters:
-        m = mixture
-        return Parameters(m.weights_, m.means_, m.covariances_, m.precisions_cholesky_)
+        shapes = map(self.family.internal, (mixture.covariances_, mixture.precisions_cholesky_))
+        return Parameters(mixture.weights_, mixture.means_, *shapes)
 
     def posterior(
         self, X: np.ndarray, parameters: Parameters, tables: dict[Any, Any], with_proba: bool

@@ -1,17 +1,15 @@
-"""Covariance types: families that the covariances of all components are from.
+"""Forms in which covariances are held: matrices, variances by feature, or one variance.
 
-A new family is a subclass of `CovarianceType`, and a line of `TYPES`. By default the likelihood is
-maximised over covariances that are at least a millionth of the data's own variances, exactly: so it
-never decreases. A given number is added, as in scikit-learn.
+`TYPES` are those of scikit-learn's four names, and of mclust's fourteen families, EII to VVV.
 """
 
-from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from scipy.linalg import lapack
 
 from mlcore.checks import as_choice
+from mlcore.mixture.gaussian.families.covariance_type import AT_LIMIT, CovarianceType
 from mlcore.mixture.gaussian.matrices import (
     EPS,
     FLOOR,
@@ -19,6 +17,7 @@ from mlcore.mixture.gaussian.matrices import (
     factor_of,
     from_precision,
     raised_to_limit,
+    symmetric,
     units_of,
 )
 from mlcore.mixture.gaussian.parameters import (
@@ -28,245 +27,10 @@ from mlcore.mixture.gaussian.parameters import (
     Statistics,
     sums_by_label,
 )
-from mlcore.mixture.start_values import TOLERANCE, finite_array
 
-_AT_LIMIT = 1.001  # of the limit: up to this a variance is held up by it
-_ALIKE = 1e-12  # of squared distances: variances of rounding, with which rows are all alike
 # float32 is used while the least eigenvalue of a covariance is wrong by at most the square of this
 # number of its roundings: 2e-4.
 _MOST_STRETCH = 64
-
-
-class CovarianceType(ABC):
-    """A family of covariances: M-step, floor and factors for the E-step; it has no state.
-
-    `covariances`, `precisions` and `factors` (upper triangular P, P Pᵀ the precision, or its root)
-    have the shape `shape`. `layout` is the form in which the compiled E-step reads factors;
-    `shared`: all components have one array; `any_unit`, `any_rotation`: fits do not depend on units
-    of features, or a rotation; `independent`: features are independent within a component;
-    `score_scales` ("each", "one", None): scale parameters by feature of the scores of Fisher
-    vectors.
-    """
-
-    name: ClassVar[str]
-    layout: ClassVar[str]
-    shared: ClassVar[bool] = False
-    any_unit: ClassVar[bool] = True
-    any_rotation: ClassVar[bool] = False
-    independent: ClassVar[bool] = False
-    score_scales: ClassVar[str | None] = None
-    _valid: ClassVar[str] = "positive"  # of given covariances and precisions
-
-    # ---- sizes
-
-    @abstractmethod
-    def shape(self, k: int, d: int) -> tuple[int, ...]:
-        """Return the shape of covariances, precisions and factors."""
-
-    @abstractmethod
-    def n_parameters(self, k: int, d: int) -> int:
-        """Return the number of free parameters in the covariances."""
-
-    @abstractmethod
-    def operations(self, k: int, d: int) -> int:
-        """Return the number of operations of the E-step for a row."""
-
-    def rows_of_a_component(self, d: int) -> int:
-        """Return the number of rows below which a component's covariance is not determined."""
-        return 0
-
-    # ---- E-step
-
-    def packed(self, means: np.ndarray, factors: np.ndarray) -> tuple[Any, ...]:
-        """Return means, factors and rotation as the compiled E-step of `layout` reads them."""
-        return means, factors, np.zeros((1, 1))
-
-    @abstractmethod
-    def log_determinants(self, factors: np.ndarray, d: int) -> np.ndarray:
-        """Return log det of each factor: half the log determinant of each precision."""
-
-    def in_single(self, parameters: Parameters) -> bool:
-        """Return True if float32 holds the factors well enough."""
-        return True
-
-    @abstractmethod
-    def coordinate_roundings(self, parameters: Parameters, origin: np.ndarray) -> float:
-        """Return how many of its roundings a whitened coordinate may be wrong by, at most."""
-
-    @abstractmethod
-    def second_moments(self, sums: np.ndarray, k: int, d: int, rows: Any) -> np.ndarray:
-        """Return `Statistics.second` from the flat sums of the compiled E-step over `rows`."""
-
-    @abstractmethod
-    def moved(self, statistics: Statistics, shift: np.ndarray) -> Statistics:
-        """Return the statistics about points that are `shift` (k, d) before those of the sums."""
-
-    # ---- M-step
-
-    def maximize(
-        self, statistics: Statistics, before: Parameters, scale: DataScale, reg_covar: float | None
-    ) -> tuple[Parameters, np.ndarray]:
-        """Return the likeliest parameters, the M-step, and (k,) bool: components that collapsed.
-
-        These have no mass, and keep the parameters `before`, or variances at the floor everywhere.
-        """
-        origin, variances = scale
-        mass, first = statistics.mass, statistics.first
-        empty = ~(mass > 0)
-        some_empty = bool(empty.any())
-        divisor = np.where(empty, 1.0, mass) if some_empty else mass
-        shift = first / divisor[:, None]
-        if some_empty:
-            shift[empty] = 0
-        means = before.means + shift
-        S, widths = self.scatter(statistics, divisor, shift, before.means - origin)
-        covariances, factors = self.floor(S, means, variances, reg_covar)
-        collapsed = np.zeros(len(mass), bool)
-        if not self.shared:
-            narrow = _AT_LIMIT * FLOOR if reg_covar is None else SINGULAR
-            if (varying := variances > 0).any():
-                collapsed = ((widths <= narrow * variances) | ~varying).all(axis=1)
-            if some_empty:
-                covariances[empty] = before.covariances[empty]
-                factors[empty] = before.factors[empty]
-        return Parameters(mass / mass.sum(), means, covariances, factors), collapsed | empty
-
-    @abstractmethod
-    def scatter(
-        self, statistics: Statistics, divisor: np.ndarray, shift: np.ndarray, offsets: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the likeliest covariances without a floor, and variances (k, d), unused if shared.
-
-        `divisor` (k,) is the mass, 1 in place of 0; `shift` (k, d) the new means minus those of the
-        statistics, `offsets` (k, d) these minus the origin.
-        """
-
-    @abstractmethod
-    def floor(
-        self, S: np.ndarray, means: np.ndarray, data_variances: np.ndarray, reg_covar: float | None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return S raised to the limit of variances and what rounding leaves, and its factors."""
-
-    @abstractmethod
-    def expected(self, parameters: Parameters, origin: Any, reg_covar: float | None) -> Statistics:
-        """Return the statistics of mass 1 whose M-step, which adds `reg_covar`, gives these."""
-
-    @abstractmethod
-    def lost(self, statistics: Statistics, parameters: Parameters, most: float) -> bool:
-        """Return True if moments about the old means have lost digits about the new ones.
-
-        `most` is how far a mean may move, in squared deviations.
-        """
-
-    def flat_directions(
-        self, parameters: Parameters, data_variances: np.ndarray, reg_covar: float | None
-    ) -> np.ndarray:
-        """Return rows (component, number of directions whose variances are at the limit), intp.
-
-        Only features that vary count, and only components with such directions have a row.
-        """
-        varying = np.flatnonzero(data_variances > 0)
-        if not len(varying):
-            return np.zeros((0, 2), np.intp)
-        counts = self.n_flat(parameters, varying, data_variances[varying], reg_covar)
-        component = np.flatnonzero(counts)
-        return np.column_stack([component, counts[component]]).astype(np.intp)
-
-    @abstractmethod
-    def n_flat(
-        self, parameters: Parameters, varying: np.ndarray, unit: np.ndarray, reg_covar: float | None
-    ) -> np.ndarray:
-        """Return the number of directions of each component with variances at the limit, (k,).
-
-        `varying` are the features that count, `unit` the variances of the data there.
-        """
-
-    def total_variances(
-        self, statistics: Statistics, means: np.ndarray, origin: np.ndarray
-    ) -> np.ndarray:
-        """Return the variances of all rows, (d,), from the sums about `means`."""
-        total = statistics.mass.sum()
-        offsets = means - origin
-        # From the origin: no digit is lost.
-        centre = (statistics.mass @ offsets + statistics.first.sum(axis=0)) / total
-        within, between = self.total_squares(statistics, offsets, centre)
-        mean = origin + centre
-        # What rounding leaves of a feature that does not vary is 0.
-        return np.where(within > _ALIKE * between + (8 * EPS * mean) ** 2, within, 0.0)
-
-    def total_squares(
-        self, statistics: Statistics, offsets: np.ndarray, centre: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the variances of all rows, and those between the components, (d,) each."""
-        _, mass, first, second = statistics
-        offsets = offsets - centre
-        between = mass @ offsets**2 / mass.sum()
-        squares = (self.squares(second) + 2 * first * offsets).sum(axis=0)
-        return squares / mass.sum() + between, between
-
-    @abstractmethod
-    def squares(self, second: np.ndarray) -> np.ndarray:
-        """Return the sums of squares by component and feature, (k, d), of `Statistics.second`."""
-
-    # ---- starts
-
-    @abstractmethod
-    def cluster_moments(self, clusters: Clusters, scale: DataScale) -> np.ndarray:
-        """Return `Statistics.second` of clusters, about their seeds.
-
-        A cluster without rows counts as one row with the variances of the data.
-        """
-
-    def reorder(self, values: np.ndarray, order: np.ndarray) -> np.ndarray:
-        """Return covariances or factors with those of component ``order[j]`` in place j."""
-        return values if self.shared else values[order]
-
-    # ---- given and fitted covariances
-
-    def checked(self, value: Any, name: str, k: int, d: int, owner: str = "") -> np.ndarray:
-        """Return given covariances or precisions; ValueError if these are not valid."""
-        prefix = owner and f"{owner}: "
-        values = finite_array(value, name, self.shape(k, d), prefix, self._term(name))
-        values = self.made_valid(values)
-        if values is None:
-            raise self.not_positive(name, owner)
-        return values
-
-    @abstractmethod
-    def made_valid(self, values: np.ndarray) -> np.ndarray | None:
-        """Return values symmetric to the last bit; None if they are no covariances by sight."""
-
-    def not_positive(self, name: str, owner: str = "") -> ValueError:
-        """Return the error for a matrix that is not symmetric and positive definite."""
-        prefix = owner and f"{owner}: "
-        return ValueError(f"{prefix}{name}: '{self._term(name)}' should be {self._valid}.")
-
-    def _term(self, name):
-        return f"{self.name} {name.removesuffix('_init').removesuffix('s')}"
-
-    @abstractmethod
-    def from_precisions(self, precisions: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return covariances and factors of given precisions; None if not positive definite."""
-
-    @abstractmethod
-    def factors_of(self, covariances: np.ndarray) -> np.ndarray | None:
-        """Return the factors of given covariances; None if these are not positive definite."""
-
-    @abstractmethod
-    def precisions(self, factors: np.ndarray) -> np.ndarray:
-        """Return the precisions of the factors."""
-
-    @abstractmethod
-    def variances(self, covariances: np.ndarray, k: int, d: int) -> np.ndarray:
-        """Return the variances of every feature in every component, (k, d)."""
-
-    @abstractmethod
-    def correlated(self, Z: np.ndarray, factor: np.ndarray) -> np.ndarray:
-        """Return rows of independent unit variances with the covariance of a factor instead."""
-
-    def factor(self, factors: np.ndarray, j: int) -> np.ndarray:
-        """Return the factor of component j."""
-        return factors if self.shared else factors[j]
 
 
 class Matrices(CovarianceType):
@@ -282,10 +46,7 @@ class Matrices(CovarianceType):
         return np.log(np.diagonal(factors, axis1=-2, axis2=-1)).sum(-1)
 
     def made_valid(self, values: np.ndarray) -> np.ndarray | None:
-        turned, largest = np.swapaxes(values, -1, -2), np.abs(values).max(axis=(-1, -2))
-        if (np.abs(values - turned) > TOLERANCE * largest[..., None, None]).any():
-            return None
-        return (values + turned) / 2
+        return symmetric(values)
 
     def precisions(self, factors: np.ndarray) -> np.ndarray:
         return factors @ np.swapaxes(factors, -1, -2)
@@ -303,7 +64,7 @@ class Matrices(CovarianceType):
         added = 0.0 if reg_covar is None else reg_covar
         least = np.diag(added / unit)
         most = np.trace(relative, axis1=1, axis2=2)
-        bound = _AT_LIMIT * FLOOR if reg_covar is None else SINGULAR
+        bound = AT_LIMIT * FLOOR if reg_covar is None else SINGULAR
         counts = np.zeros(len(C), np.intp)
         for j, one in enumerate(relative):
             slack = bound + 8 * len(unit) * EPS * most[j]
@@ -317,13 +78,10 @@ class Matrices(CovarianceType):
 class Full(Matrices):
     """One matrix for each component."""
 
-    name = layout = "full"
+    layout = "full"
 
     def shape(self, k: int, d: int) -> tuple[Any, ...]:
         return k, d, d
-
-    def n_parameters(self, k: int, d: int) -> int:
-        return k * (d * (d + 1) // 2)
 
     def operations(self, k: int, d: int) -> int:
         return k * d * d
@@ -413,14 +171,11 @@ class Full(Matrices):
 class Tied(Matrices):
     """One matrix for all components; its moments are about the origin of the data."""
 
-    name = layout = "tied"
+    layout = "tied"
     shared = True
 
     def shape(self, k: int, d: int) -> tuple[Any, ...]:
         return d, d
-
-    def n_parameters(self, k: int, d: int) -> int:
-        return d * (d + 1) // 2
 
     def operations(self, k: int, d: int) -> int:
         return k * d + d * d
@@ -520,6 +275,9 @@ class Variances(CovarianceType):
     def squares(self, second: np.ndarray) -> np.ndarray:
         return second
 
+    def as_matrices(self, values: np.ndarray, d: int) -> np.ndarray:
+        return values.reshape(len(values), -1, 1) * np.eye(d)
+
     def cluster_moments(self, clusters: Clusters, scale: DataScale) -> np.ndarray:
         _, weight, labels, differences, missing, mass, filled = clusters
         second = mass[:, None] * scale.variances
@@ -550,14 +308,11 @@ class Variances(CovarianceType):
 class Diagonal(Variances):
     """A variance for each feature of each component."""
 
-    name = layout = "diag"
+    layout = "diag"
     score_scales = "each"
 
     def shape(self, k: int, d: int) -> tuple[Any, ...]:
         return k, d
-
-    def n_parameters(self, k: int, d: int) -> int:
-        return k * d
 
     def log_determinants(self, factors: np.ndarray, d: int) -> np.ndarray:
         return np.log(factors).sum(-1)
@@ -588,10 +343,13 @@ class Diagonal(Variances):
     def n_flat(
         self, parameters: Parameters, varying: np.ndarray, unit: np.ndarray, reg_covar: float | None
     ) -> np.ndarray:
-        limit = _AT_LIMIT * FLOOR
+        limit = AT_LIMIT * FLOOR
         if reg_covar is not None:
             limit = reg_covar * (1 / unit) * (1 + 4 * EPS) + SINGULAR
         return (parameters.covariances[:, varying] / unit <= limit).sum(axis=1)
+
+    def of_matrices(self, matrices: np.ndarray) -> np.ndarray:
+        return np.ascontiguousarray(np.diagonal(matrices, axis1=1, axis2=2))
 
     def variances(self, covariances: np.ndarray, k: int, d: int) -> np.ndarray:
         return covariances
@@ -600,15 +358,11 @@ class Diagonal(Variances):
 class Spherical(Variances):
     """One variance for all features of a component."""
 
-    name = layout = "spherical"
-    any_unit = False
+    layout = "spherical"
     score_scales = "one"
 
     def shape(self, k: int, d: int) -> tuple[Any, ...]:
         return (k,)
-
-    def n_parameters(self, k: int, d: int) -> int:
-        return k
 
     def log_determinants(self, factors: np.ndarray, d: int) -> np.ndarray:
         return d * np.log(factors)
@@ -645,6 +399,9 @@ class Spherical(Variances):
     ) -> np.ndarray:
         return np.zeros(len(parameters.weights), np.intp)  # a single variance has no directions
 
+    def of_matrices(self, matrices: np.ndarray) -> np.ndarray:
+        return np.ascontiguousarray(matrices[:, 0, 0])
+
     def variances(self, covariances: np.ndarray, k: int, d: int) -> np.ndarray:
         return np.broadcast_to(covariances[:, None], (k, d))
 
@@ -656,11 +413,30 @@ def _filled(statistics, parameters):
     return (mass, first, wide) if filled.all() else (mass[filled], first[filled], wide[filled])
 
 
-CovarianceName = Literal["full", "tied", "diag", "spherical"]
+FamilyName = Literal[
+    "EII", "VII", "EEI", "VEI", "EVI", "VVI", "EEE", "VEE", "EVE", "VVE", "EEV", "VEV", "EVV", "VVV"
+]
+CovarianceName = Literal["full", "tied", "diag", "spherical", FamilyName]
+FAMILIES: tuple[FamilyName, ...] = get_args(FamilyName)
+FULL = Full("VVV", "full")
+
+
+def _of_family(name):
+    if name[2] != "I":
+        return Full(name)
+    return Spherical(name) if name[1] == "I" else Diagonal(name)
+
+
 TYPES: dict[str, CovarianceType] = {
-    family.name: family for family in (Full(), Tied(), Diagonal(), Spherical())
+    kind.name: kind
+    for kind in (
+        FULL,
+        Tied("EEE", "tied"),
+        Diagonal("VVI", "diag"),
+        Spherical("VII", "spherical"),
+        *map(_of_family, FAMILIES),
+    )
 }
-FULL = TYPES["full"]
 
 
 def as_covariance_type(name: Any, owner: str | None = None) -> CovarianceType:

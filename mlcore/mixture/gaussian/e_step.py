@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from mlcore._ext.mixture import gaussian as _ext
-from mlcore.mixture.gaussian.covariances import FULL, CovarianceType
+from mlcore.mixture.gaussian.covariances import FULL
+from mlcore.mixture.gaussian.families.covariance_type import CovarianceType
 from mlcore.mixture.gaussian.parameters import Parameters, Statistics
 from mlcore.runtime.memory import require_memory
 from mlcore.runtime.scratch import scratch_array

@@ -12,6 +12,7 @@ from mlcore.mixture import start_values
 from mlcore.mixture.gaussian.components import GaussianComponents
 from mlcore.mixture.gaussian.conditionals import conditional, marginal
 from mlcore.mixture.gaussian.covariances import CovarianceName, as_covariance_type
+from mlcore.mixture.gaussian.families.m_steps import decomposed
 from mlcore.mixture.gaussian.parameters import DataScale, Parameters, data_scale
 from mlcore.mixture.gaussian.spikes import Spikes, no_spikes
 from mlcore.mixture.mixture import InitParams, Mixture
@@ -31,8 +32,12 @@ class GaussianMixture(Mixture):
     Parameters
     ----------
     n_components : int, default=1
-    covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
-        One matrix each, one matrix for all, variances by feature, or one variance each.
+    covariance_type : str, default="full"
+        "full", "tied", "diag", "spherical": one matrix each, one matrix for all, variances by
+        feature, or one variance each. Or the name of one of mclust's families of l D A Dᵀ, volume
+        l, shape A of determinant 1, orientation D a rotation: "EII", "VII", "EEI", "VEI", "EVI",
+        "VVI", "EEE", "VEE", "EVE", "VVE", "EEV", "VEV", "EVV" or "VVV", where letter by letter E is
+        equal in all components, V varies, and I is the identity.
     tol : float, default=1e-3
         The fit has converged when the mean log-likelihood of a sample moves by less in a step, and
         would in the next; 0 takes exactly `max_iter` steps.
@@ -41,6 +46,9 @@ class GaussianMixture(Mixture):
         squared, and the likelihood may then decrease: by more than `tol` in a step with a warning.
         None keeps every covariance at least a millionth of the variances of the data, so that the
         unit of a feature does not matter; the likelihood is maximised within this limit exactly.
+        VEI, EVI, VEE, EVE, VVE, EEV, VEV and EVV raise the scatter of each component to the limit
+        and take the likeliest covariances for that: where `limited_` names components, the
+        likelihood may decrease by as little.
         Whatever the value, covariances that rounding leaves singular are raised until they are
         not. For values rounded to multiples of h, ``h**2 / 12`` is what rounding adds to variances.
     max_iter : int, default=100
@@ -78,10 +86,24 @@ class GaussianMixture(Mixture):
     means_ : (n_components, n_features) float64
     covariances_ : float64
         (n_components, n_features, n_features) if full, (n_features, n_features) if tied,
-        (n_components, n_features) if diag, (n_components,) if spherical.
+        (n_components, n_features) if diag, (n_components,) if spherical; for a family by its name
+        always (n_components, n_features, n_features).
     precisions_, precisions_cholesky_ : float64
         Inverses, and the upper triangular P with P Pᵀ the inverse; for diag and spherical the
         inverses and their square roots.
+    volumes_ : (n_components,) float64
+        Of the covariances: the root of order n_features of their determinants.
+    shapes_ : (n_components, n_features) float64
+        Variances along the axes over the volume, descending: their product is 1.
+    orientations_ : (n_components, n_features, n_features) float64
+        Axes, as columns, in the order of the shape; the entry of largest modulus is positive.
+    limited_ : (n_limited,) intp
+        After `fit` of a family whose limit is not exact (see `reg_covar`): components whose scatter
+        is below the limit of variances in some direction.
+    orientation_residual_ : float
+        After `fit` of EVE and VVE, over all pairs of common axes the largest off-diagonal entry of
+        the 2 x 2 matrix that the best rotation of the pair makes diagonal, over the norm of the
+        matrix; 0 where no rotation raises the likelihood at first order.
     covariance_type_ : str
         Of the fitted mixture.
     log_likelihood_trace_, objective_trace_ : (n_iter_ + 1,) float64
@@ -119,7 +141,9 @@ class GaussianMixture(Mixture):
     A. Dempster, N. Laird, D. Rubin, *Maximum likelihood from incomplete data via the EM algorithm*,
     JRSS B 39, 1977. C. Biernacki, G. Celeux, G. Govaert, *Choosing starting values for the EM
     algorithm*, CSDA 41, 2003. O. Cappé, E. Moulines, *On-line EM algorithm for latent data models*,
-    JRSS B 71, 2009 (`partial_fit`).
+    JRSS B 71, 2009 (`partial_fit`). G. Celeux, G. Govaert, *Gaussian parsimonious clustering
+    models*, Pattern Recognition 28, 1995 (families). R. Browne, P. McNicholas, *Estimating common
+    principal components in high dimensions*, ADAC 8, 2014 (EVE and VVE).
 
     Examples
     --------
@@ -142,6 +166,9 @@ class GaussianMixture(Mixture):
     data_variances_: np.ndarray
     flat_directions_: np.ndarray
     spikes_: Spikes
+    limited_: np.ndarray
+    orientation_residual_: float
+    _of_fit = frozenset({"limited_", "orientation_residual_"})
     _stored = {
         "means_": "float64 k f",
         "covariance_type_": "text",
@@ -151,6 +178,8 @@ class GaussianMixture(Mixture):
         "origin_": "float f",
         "data_variances_": "float64 f",
         "flat_directions_": "int64 flat? 2",
+        "limited_": "int64 limited? < k",
+        "orientation_residual_": "float",
         "spikes_": Spikes,
     }
 
@@ -200,7 +229,8 @@ class GaussianMixture(Mixture):
         weights : (n_components,)
         means : (n_components, n_features)
         covariances : array of a shape that goes with `covariance_type`
-        covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
+        covariance_type : str, default="full"
+            As in the constructor.
 
         Returns
         -------
@@ -210,7 +240,7 @@ class GaussianMixture(Mixture):
         ------
         TypeError, ValueError
             If the shapes do not agree, weights are no probabilities, or a covariance is not
-            symmetric and positive definite.
+            symmetric and positive definite, or not of the family within 1e-8.
         """
         family = as_covariance_type(covariance_type, cls.__name__)
         means = start_values.means(means, "means")
@@ -227,6 +257,28 @@ class GaussianMixture(Mixture):
         parameters = Parameters(weights, means, sigma, factors)
         model._set_unfitted(means, components, parameters, total_weight=1.0)
         return model
+
+    @property
+    def volumes_(self) -> np.ndarray:
+        """Volumes of the covariances, (n_components,)."""
+        return self._decomposed()[0]
+
+    @property
+    def shapes_(self) -> np.ndarray:
+        """Variances along the axes over the volume, (n_components, n_features)."""
+        return self._decomposed()[1]
+
+    @property
+    def orientations_(self) -> np.ndarray:
+        """Axes of the covariances, as columns, (n_components, n_features, n_features)."""
+        return self._decomposed()[2]
+
+    def _decomposed(self):
+        """Return volumes, shapes and orientations of the covariances."""
+        k, d = self.means_.shape
+        family = as_covariance_type(self.covariance_type_)
+        values = family.as_matrices(family.internal(self.covariances_), d)
+        return decomposed(family.family, np.broadcast_to(values, (k, d, d)))
 
     def sample(self, n_samples: int = 1) -> tuple[np.ndarray, np.ndarray]:
         """Return rows drawn from the mixture by `random_state`, and their components, in order.
@@ -249,9 +301,10 @@ class GaussianMixture(Mixture):
         counts = rng.multinomial(n, self.weights_ / self.weights_.sum())
         labels = np.repeat(np.arange(k), counts)
         X, family, stop = rng.normal(size=(n, d)), as_covariance_type(self.covariance_type_), 0
+        factors = family.internal(self.precisions_cholesky_)
         for j, count in enumerate(counts):
             own, stop = slice(stop, stop + count), stop + count
-            X[own] = family.correlated(X[own], family.factor(self.precisions_cholesky_, j))
+            X[own] = family.correlated(X[own], family.factor(factors, j))
         X += self.means_[labels]
         return X.astype(self.origin_.dtype), labels
 
@@ -300,7 +353,7 @@ class GaussianMixture(Mixture):
         Returns
         -------
         mixture : GaussianMixture
-            As of `from_parameters`.
+            As of `from_parameters`: of VVV or VVI where the family is not one of some features too.
 
         Raises
         ------
@@ -312,7 +365,7 @@ class GaussianMixture(Mixture):
         chosen = _as_features(features, "features", d, d, type(self).__name__)
         parameters = self._fitted_components().parameters(self)
         family = as_covariance_type(self.covariance_type_)
-        return type(self).from_parameters(*marginal(parameters, family, chosen), family.name)
+        return self._of_features(marginal(parameters, family, chosen))
 
     def conditional(self, known: Any, values: Any) -> "GaussianMixture":
         """Return the mixture of the other features, given the values of some.
@@ -327,7 +380,8 @@ class GaussianMixture(Mixture):
         Returns
         -------
         mixture : GaussianMixture
-            As of `from_parameters`: of the other features, in the order they have here.
+            As of `from_parameters`: of the other features, in the order they have here, and of VVV
+            or VVI where the family is not one of some features too.
 
         Raises
         ------
@@ -349,8 +403,13 @@ class GaussianMixture(Mixture):
         given = start_values.finite_array(values, "values", chosen.shape, f"{owner}: ")
         parameters = self._fitted_components().parameters(self)
         family = as_covariance_type(self.covariance_type_)
-        parts = conditional(parameters, family, chosen, given)
-        return type(self).from_parameters(*parts, family.name)
+        return self._of_features(conditional(parameters, family, chosen, given))
+
+    def _of_features(self, parts):
+        weights, means, sigma = parts
+        family = as_covariance_type(self.covariance_type_)
+        matrices = family.published(sigma, means.shape[1])
+        return type(self).from_parameters(weights, means, matrices, family.of_some_features)
 
     def update(self, statistics: Any) -> Self:
         """Replace the parameters by those the sums lead to: one step of EM.
@@ -390,7 +449,7 @@ class GaussianMixture(Mixture):
         state = vars(self)
         if "means_" not in state:
             return
-        shape = as_covariance_type(self.covariance_type_).shape(*self.means_.shape)
+        shape = as_covariance_type(self.covariance_type_).given_shape(*self.means_.shape)
         for name in ("covariances_", "precisions_", "precisions_cholesky_"):
             if name in state and state[name].shape != shape:
                 raise ValueError(f"{name} are not of the kind {self.covariance_type_!r}.")
@@ -463,9 +522,10 @@ class GaussianMixture(Mixture):
 
     def _score_table(self):
         k, d = self.means_.shape
-        factors = np.broadcast_to(self.precisions_cholesky_.reshape(k, -1), (k, d))
-        scales = as_covariance_type(self.covariance_type_).score_scales
-        return ScoreTable(self.means_, np.ascontiguousarray(factors), scales)
+        family = as_covariance_type(self.covariance_type_)
+        factors = family.internal(self.precisions_cholesky_).reshape(k, -1)
+        factors = np.ascontiguousarray(np.broadcast_to(factors, (k, d)))
+        return ScoreTable(self.means_, factors, family.score_scales)
 
 
 def _as_features(values, name, n_features, most, owner):

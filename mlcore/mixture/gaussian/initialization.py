@@ -12,7 +12,7 @@ import numpy as np
 from mlcore.cluster.k_means.assignment import assignment_of
 from mlcore.cluster.k_means.lloyd import lloyd
 from mlcore.cluster.k_means.origin_and_unit import OriginAndUnit
-from mlcore.mixture.gaussian.covariances import CovarianceType
+from mlcore.mixture.gaussian.families.covariance_type import CovarianceType
 from mlcore.mixture.gaussian.parameters import Clusters, DataScale, Statistics, sums_by_label
 from mlcore.mixture.seeds import distinct, drawn, far_rows
 

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg import lapack
 
+from mlcore.mixture.start_values import TOLERANCE
+
 FLOOR = 1e-6  # of the variances of the data
 SINGULAR = 1e-13  # a pivot below this share of its variance is rounding error
 EPS = float(np.finfo(np.float64).eps)
@@ -63,6 +65,14 @@ def _raised(C, scale, floor):
     values = np.maximum(values, max(floor, 8 * len(C) * EPS * values[-1]))
     R = (vectors * values) @ vectors.T
     return (R + R.T) / 2 * root[:, None] * root
+
+
+def symmetric(values: np.ndarray) -> np.ndarray | None:
+    """Return matrices symmetric to the last bit; None if they are not by more than rounding."""
+    turned, largest = np.swapaxes(values, -1, -2), np.abs(values).max(axis=(-1, -2))
+    if (np.abs(values - turned) > TOLERANCE * largest[..., None, None]).any():
+        return None
+    return (values + turned) / 2
 
 
 def from_precision(precision: np.ndarray) -> tuple[Any, ...] | None:

@@ -5,8 +5,8 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from mlcore.checks.stored import stored
-from mlcore.mixture.gaussian.covariances import CovarianceType
 from mlcore.mixture.gaussian.e_step import Rows
+from mlcore.mixture.gaussian.families.covariance_type import CovarianceType
 from mlcore.mixture.gaussian.parameters import Parameters
 
 _SHARE = 0.9  # least part of a component's mass that is one value's

@@ -1,0 +1,1 @@
+"""M-steps of families of covariances."""
