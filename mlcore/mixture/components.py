@@ -150,6 +150,10 @@ class Components(ABC):
         """Return the fitted attributes that take another pass over the rows, by name."""
         return {}
 
+    def of_sums(self, statistics: Any, before: Any, parameters: Any) -> dict[str, Any]:
+        """Return the same of a step to `parameters`, from the statistics under those before."""
+        return {}
+
     def why_it_fell(self) -> str:
         """Return why the objective may fall in a step by more than rounding."""
         return "the start lies outside what the steps are restricted to"

@@ -81,6 +81,7 @@ class EMModel(BeginsWithFirstRows, RowSums, Model):
     collapsed_components_: np.ndarray
     _run_ = None  # `Passes`, from `begin` on
     _total: ClassVar[str] = "total_weight_"  # attribute: the sum of the weights seen
+    _places: ClassVar[frozenset[str]] = frozenset()  # attributes that are indices of components
     _of_fit: ClassVar[frozenset[str]] = frozenset()  # attributes that are of the rows of `fit`
     _stored = {
         "weights_": "float64 k",
@@ -478,9 +479,12 @@ class EMModel(BeginsWithFirstRows, RowSums, Model):
         run = Run(components.parameters(self))
         run.converged, run.collapsed = self.converged_, self.collapsed_components_
         run.spikes = getattr(self, "spikes_", None)
+        places = {name: getattr(self, name) for name in self._places & vars(self).keys()}
         if passes.drawn:
-            run.reorder(components, np.argsort(-run.parameters.weights, kind="stable"))
-        changed = components.attributes(run.parameters)
+            order = np.argsort(-run.parameters.weights, kind="stable")
+            run.reorder(components, order)
+            places = {name: np.flatnonzero(np.isin(order, old)) for name, old in places.items()}
+        changed = components.attributes(run.parameters) | places
         changed |= components.of_ties(run.parameters, run.spikes)
         self._update_state(changed | {"collapsed_components_": run.collapsed})
         self._report(run, components)
@@ -568,6 +572,7 @@ class EMModel(BeginsWithFirstRows, RowSums, Model):
         changed = dict(
             components.attributes(parameters),
             **components.of_ties(parameters, spikes),
+            **components.of_sums(statistics, before, parameters),
             n_iter_=self.n_iter_ + 1,
             converged_=False,
             collapsed_components_=collapsed,

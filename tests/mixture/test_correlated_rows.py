@@ -1,15 +1,21 @@
 """Missing values under covariances of every type, against EM by conditional Gaussians."""
 
+import warnings
+
 import numpy as np
 import pytest
 from each import each
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 
 from mlcore.mixture import GaussianMixture
+from mlcore.mixture.gaussian.covariances import FAMILIES
 
 TYPES = ("full", "tied", "diag", "spherical")
+FORMS = ("EII", "EEI", "VEI", "EVI", "EEE", "VEE", "EEV", "VEV", "EVV")  # M-steps by hand below
 
 
 def rows(n=150, d=4, k=2, holes=0.3, seed=0):
@@ -30,7 +36,9 @@ def start(X, k, kind):
         "tied": np.diag(1 / variances),
         "diag": np.repeat(1 / variances[None], k, 0),
         "spherical": np.full(k, 1 / variances.mean()),
-    }[kind]
+    }
+    alike = np.repeat(np.eye(d)[None] / variances.mean(), k, 0)
+    precisions = precisions.get(kind, alike if kind[1:] == "II" else precisions["full"])
     means = np.nanmean(X, axis=0) + np.sqrt(variances) * rng.normal(size=(k, d))
     weights = np.arange(1.0, k + 1) / (k * (k + 1) / 2)
     return {
@@ -62,7 +70,7 @@ def conditional(x, mean, S):
 def em_by_rows(X, n_steps, kind, weights, means, precisions, w):
     """EM written out with `conditional`; parameters, matrices (k, d, d), and the trace."""
     k, d = means.shape
-    if kind in ("full", "tied"):
+    if kind not in ("diag", "spherical"):
         S = np.broadcast_to(np.linalg.inv(precisions), (k, d, d))
     else:
         S = np.array([np.diag(1 / np.broadcast_to(p, d)) for p in precisions])
@@ -88,21 +96,65 @@ def em_by_rows(X, n_steps, kind, weights, means, precisions, w):
             S = S * np.eye(d)
         elif kind == "spherical":
             S = np.trace(S, axis1=1, axis2=2)[:, None, None] * np.eye(d) / d
+        elif kind != "full":
+            S = of_family(kind, weights, S)
     return weights, means, S, trace
+
+
+def of_family(family, weights, S):
+    """M-steps of Celeux and Govaert (1995), the iterative ones by alternations."""
+    k, d, _ = S.shape
+    axes = np.broadcast_to(np.eye(d), S.shape)
+    if family == "EVV":
+        roots = np.linalg.det(S) ** (1 / d)
+        return S / roots[:, None, None] * (weights @ roots)
+    if family in ("EEE", "VEE"):
+        volumes = np.ones(k)
+        for _ in range(300):
+            C = np.einsum("j,jde->de", weights / volumes, S)
+            if family == "EEE":
+                return np.repeat(C[None], k, 0)
+            C /= np.linalg.det(C) ** (1 / d)
+            volumes = np.einsum("jde,ed->j", S, np.linalg.inv(C)) / d
+        return volumes[:, None, None] * C
+    squares = np.einsum("jdd->jd", S)
+    if family[2] == "V":
+        squares, axes = np.linalg.eigh(S)
+    if family == "EVI":
+        roots = np.prod(squares, axis=1) ** (1 / d)
+        variances = squares / roots[:, None] * (weights @ roots)
+    elif family[0] == "V":
+        volumes = np.ones(k)
+        for _ in range(300):
+            shape = (weights / volumes) @ squares
+            shape /= np.prod(shape) ** (1 / d)
+            volumes = (squares / shape).mean(axis=1)
+        variances = volumes[:, None] * shape
+    else:
+        variances = np.repeat((weights @ squares)[None], k, 0)
+        if family == "EII":
+            variances = np.full((k, d), variances.mean())
+    return np.einsum("jde,je,jfe->jdf", axes, variances, axes)
 
 
 def as_matrices(model):
     k, d = model.means_.shape
     S = model.covariances_
-    if model.covariance_type_ in ("full", "tied"):
+    if model.covariance_type_ not in ("diag", "spherical"):
         return np.broadcast_to(S, (k, d, d))
     return np.array([np.diag(np.broadcast_to(s, d)) for s in S])
 
 
-@each("kind", TYPES)
-@each("d, k, holes, weighted", [(1, 2, 0.2, True), (4, 2, 0.3, True), (5, 3, 0.7, False)])
+STEPS = [
+    *((kind, *case) for kind in TYPES for case in [(1, 2, 0.2, True), (4, 2, 0.3, True)]),
+    *((kind, 5, 3, 0.7, False) for kind in TYPES),
+    *((kind, 3, 2, 0.4, True) for kind in FORMS),
+]
+
+
+@each("kind, d, k, holes, weighted", STEPS)
 def test_every_step_is_that_of_em_by_rows(d, k, holes, weighted, kind):
-    X = rows(90, d, k, holes)
+    X = rows(60, d, k, holes)
     w = np.random.default_rng(1).uniform(0.5, 2, len(X)) if weighted else np.ones(len(X))
     options = start(X, k, kind)
     model = GaussianMixture(max_iter=3, **options).fit(X, sample_weight=w)
@@ -131,14 +183,42 @@ def test_two_features_one_of_them_known_for_all_rows_have_a_closed_form():
     assert_allclose(model.covariances_[0], expected, rtol=1e-9)
 
 
-@each("kind", TYPES)
-@each("seed", range(3))
-def test_the_log_likelihood_never_decreases_from_a_start_of_its_own(kind, seed):
-    X = rows(200, 6, 3, 0.4, seed)
+@given(
+    kind=st.sampled_from(TYPES + FAMILIES),
+    n=st.integers(40, 120),
+    d=st.integers(1, 5),
+    k=st.integers(1, 3),
+    holes=st.sampled_from([0.0, 0.1, 0.4, 0.8]),
+    few_patterns=st.booleans(),
+    weighted=st.booleans(),
+    seed=st.integers(0, 2**32 - 1),
+)
+@settings(max_examples=120)
+def test_the_log_likelihood_never_decreases_whatever_is_missing(
+    kind, n, d, k, holes, few_patterns, weighted, seed
+):
+    rng = np.random.default_rng(seed)
+    X = rows(n, d, k, 0, seed)
+    missing = rng.random((n, d)) < holes
+    if few_patterns:
+        missing = missing[rng.integers(0, 3, n)]
+    missing[0] = False
+    X = np.where(missing, np.nan, X + 100) * 10.0 ** rng.integers(-2, 3, d)
     model = GaussianMixture(
-        3, covariance_type=kind, missing="ignore", tol=0, max_iter=40, random_state=seed
-    ).fit(X)
-    assert np.diff(model.log_likelihood_trace_).min() > -1e-11
+        k, covariance_type=kind, missing="ignore", tol=0, max_iter=20, random_state=0
+    )
+    weight = rng.uniform(0, 3, n) if weighted else None
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        model.fit(X, sample_weight=weight)
+    text = " ".join(str(one.message) for one in told)
+    trace = model.log_likelihood_trace_
+    # A family whose limit is not exact may fall where it is, and a warning tells.
+    if not len(getattr(model, "limited_", ())):
+        assert "fell" not in text
+        assert np.diff(trace).min() > -1e-9
+    else:
+        assert np.diff(trace).min() > -1e-6 or "fell" in text
 
 
 @each("kind", TYPES)
@@ -231,7 +311,7 @@ def test_sums_of_blocks_are_the_fit_and_nothing_missing_is_complete_data(kind):
     assert_array_equal(ignored.covariances_, complete.covariances_)
 
 
-@each("kind", TYPES)
+@each("kind", TYPES + FAMILIES)
 @each("known", [[0], [3, 1], [2, 0, 4]])
 def test_the_joint_density_is_the_marginal_times_the_conditional(kind, known):
     X = rows(100, 5, 2, 0.2)

@@ -148,7 +148,7 @@ class GaussianComponents(Components):
 
     @property
     def exact(self) -> bool:
-        return not self.reg_covar and self.family.exact_limit
+        return not self.reg_covar
 
     def precise(self, rows: Rows, parameters: Parameters, objective: float) -> float:
         if not rows.in_single(parameters):
@@ -178,8 +178,13 @@ class GaussianComponents(Components):
     def of_rows(self, rows: Rows, parameters: Parameters) -> dict[Any, Any]:
         if self.family.exact_limit:
             return {}
-        sums = rows.statistics(parameters, exact=True)
-        return self.family.of_statistics(sums, parameters, self.scale, self.reg_covar)
+        return self.of_sums(rows.statistics(parameters, exact=True), parameters, parameters)
+
+    def of_sums(
+        self, statistics: Any, before: Parameters, parameters: Parameters
+    ) -> dict[Any, Any]:
+        covariances = parameters.covariances
+        return self.family.of_sums(statistics, before, covariances, self.scale, self.reg_covar)
 
     def why_it_fell(self) -> str:
         if self.reg_covar:

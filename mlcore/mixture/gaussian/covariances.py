@@ -99,6 +99,15 @@ class Full(Matrices):
         deviations = np.sqrt(np.diagonal(covariances, axis1=-2, axis2=-1))
         return ((deviations + offsets)[:, None, :] @ np.abs(factors)).max()
 
+    def rounding_of_axes(self, parameters: Parameters) -> float:
+        if self.family not in ("EVE", "VVE", "EEV", "VEV"):
+            return 0.0
+        # A variance is wrong by EPS of the largest: about the likeliest that counts squared.
+        d = parameters.means.shape[1]
+        largest = np.trace(parameters.covariances, axis1=1, axis2=2)
+        of_precisions = (parameters.factors**2).sum(axis=(1, 2))
+        return d * (EPS * (largest * of_precisions).max()) ** 2
+
     def second_moments(self, sums: np.ndarray, k: int, d: int, rows: Any) -> np.ndarray:
         upper, place = sums.reshape(k, d, d), np.arange(d)
         return np.where(place[:, None] <= place, upper, upper.transpose(0, 2, 1))

@@ -203,7 +203,7 @@ def rounding(
     coordinates = d * (1 + family.coordinate_roundings(parameters, origin))
     size = abs(log_likelihood) + constants + coordinates
     sums = math.sqrt(n) * np.finfo(np.float64).eps * abs(log_likelihood)
-    return float(16 * eps * size + sums)
+    return float(16 * eps * size + sums + family.rounding_of_axes(parameters))
 
 
 def _directions(means, factors):

@@ -48,7 +48,7 @@ class GaussianMixture(Mixture):
         unit of a feature does not matter; the likelihood is maximised within this limit exactly.
         VEI, EVI, VEE, EVE, VVE, EEV, VEV and EVV raise the scatter of each component to the limit
         and take the likeliest covariances for that: where `limited_` names components, the
-        likelihood may decrease by as little.
+        likelihood may decrease by as little, with a warning.
         Whatever the value, covariances that rounding leaves singular are raised until they are
         not. For values rounded to multiples of h, ``h**2 / 12`` is what rounding adds to variances.
     max_iter : int, default=100
@@ -98,12 +98,12 @@ class GaussianMixture(Mixture):
     orientations_ : (n_components, n_features, n_features) float64
         Axes, as columns, in the order of the shape; the entry of largest modulus is positive.
     limited_ : (n_limited,) intp
-        After `fit` of a family whose limit is not exact (see `reg_covar`): components whose scatter
-        is below the limit of variances in some direction.
+        Of a family whose limit is not exact (see `reg_covar`): components whose scatter, of the
+        rows of `fit`, or in the last step, is below the limit of variances in some direction.
     orientation_residual_ : float
-        After `fit` of EVE and VVE, over all pairs of common axes the largest off-diagonal entry of
-        the 2 x 2 matrix that the best rotation of the pair makes diagonal, over the norm of the
-        matrix; 0 where no rotation raises the likelihood at first order.
+        Of EVE and VVE for this scatter, over all pairs of common axes the largest off-diagonal
+        entry of the 2 x 2 matrix that the best rotation of the pair makes diagonal, over the norm
+        of the matrix; 0 where no rotation raises the likelihood at first order.
     covariance_type_ : str
         Of the fitted mixture.
     log_likelihood_trace_, objective_trace_ : (n_iter_ + 1,) float64
@@ -168,7 +168,7 @@ class GaussianMixture(Mixture):
     spikes_: Spikes
     limited_: np.ndarray
     orientation_residual_: float
-    _of_fit = frozenset({"limited_", "orientation_residual_"})
+    _places = frozenset({"limited_"})
     _stored = {
         "means_": "float64 k f",
         "covariance_type_": "text",

@@ -97,6 +97,10 @@ class CovarianceType(ABC):
     def coordinate_roundings(self, parameters: Parameters, origin: np.ndarray) -> float:
         """Return how many of its roundings a whitened coordinate may be wrong by, at most."""
 
+    def rounding_of_axes(self, parameters: Parameters) -> float:
+        """Return by how much rounding of axes and variances may move a row's log-density."""
+        return 0.0
+
     @abstractmethod
     def second_moments(self, sums: np.ndarray, k: int, d: int, rows: Any) -> np.ndarray:
         """Return `Statistics.second` from the flat sums of the compiled E-step over `rows`."""
@@ -242,13 +246,21 @@ class CovarianceType(ABC):
     def squares(self, second: np.ndarray) -> np.ndarray:
         """Return the sums of squares by component and feature, (k, d), of `Statistics.second`."""
 
-    def of_statistics(
-        self, statistics: Statistics, parameters: Parameters, scale: DataScale, reg_covar: Any
+    def of_sums(
+        self,
+        statistics: Statistics,
+        before: Parameters,
+        covariances: np.ndarray,
+        scale: DataScale,
+        reg_covar: float | None,
     ) -> dict[str, Any]:
-        """Return the fitted attributes that tell how exact the M-step is, by name."""
+        """Return the fitted attributes that tell how exact the M-step is, by name.
+
+        The statistics are under the parameters `before`, the covariances those that are fitted.
+        """
         if self.exact_limit:
             return {}
-        mass, means = statistics.mass, parameters.means
+        mass, means = statistics.mass, before.means
         divisor = np.where(mass > 0, mass, 1.0)
         shift = statistics.first / divisor[:, None]
         S, _ = self.scatter(statistics, divisor, shift, means - scale.origin)
@@ -261,7 +273,7 @@ class CovarianceType(ABC):
         }
         if self.family in ("EVE", "VVE"):
             W = raised * mass[:, None, None]
-            residual = orientation_residual(W, parameters.covariances)
+            residual = orientation_residual(W, covariances)
             found["orientation_residual_"] = residual
         return found
 

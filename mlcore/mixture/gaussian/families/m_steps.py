@@ -13,6 +13,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from mlcore.decomposition.evidence import signs
+from mlcore.estimator.model import warn
 from mlcore.mixture.gaussian.families.common_axes import (
     common_axes,
     composed,
@@ -23,8 +24,8 @@ from mlcore.mixture.gaussian.matrices import EPS
 
 _VOLUMES = 1e-12  # relative change of volumes at which their alternation with the shape ends
 _ALTERNATIONS = 200
-_SCALED = 1e-14  # residual of sums, relative
-_NEWTON = 100
+_SCALED, _SCALED_BADLY = 1e-14, 1e-6  # residual of sums, relative
+_NEWTON = 1000  # steps, of which tables whose entries differ by 1e31 take about 50
 _COUNTED = 1e-18  # least share of the mass
 _HALVINGS, _LONGEST = 30, 3.0  # of a step
 _CLOSE = 1e-4  # residual, relative
@@ -111,7 +112,18 @@ def _equal_shape(mass, table):
     counted = mass > _COUNTED * total  # others have a volume, and do not change the shape
     _, shape = scaled_table(table[counted], mass[counted] * d, np.full(d, total))
     shape = shape / np.exp(np.log(shape).mean())
-    return np.multiply.outer((table / shape).mean(axis=1) / mass, shape)
+    volumes = (table / shape).mean(axis=1) / mass
+    # Volumes fit the shape; the sums that prove the shape are those of the columns.
+    sums = (table[counted] / np.multiply.outer(volumes[counted], shape)).sum(axis=0)
+    residual = np.abs(sums / total - 1).max()
+    if not residual <= _SCALED_BADLY:
+        warn(
+            "ConvergenceWarning",
+            "GaussianMixture: volumes and a common shape agree with scatters but for "
+            f"{residual:.1e} after {_NEWTON} steps of Newton's method: variances differ by too "
+            "much for a common shape. Set reg_covar, or choose a type of varying shapes.",
+        )
+    return np.multiply.outer(volumes, shape)
 
 
 def scaled_table(
