@@ -8,7 +8,7 @@ from scipy import sparse as sp
 from scipy.special import softmax
 
 from mlcore.linear_model.logistic.logistic_pass import LogisticRows
-from mlcore.linear_model.logistic.objective import Objective
+from mlcore.linear_model.logistic.objective import Objective, hessian_of
 from mlcore.linear_model.logistic.steps.hessian_products import Products
 
 
@@ -43,6 +43,19 @@ def test_columns_of_zeros_and_ones_leave_out_products_of_zero(n, d, n_classes, d
     for (a, b), block in zip(pairs, found.hessian, strict=True):
         exact = (B * (weight * p[:, a] * p[:, b])[:, None]).T @ B
         assert_allclose(block, exact, rtol=0, atol=1e-15 * n * d * np.abs(B).max() ** 2)
+
+
+@pytest.mark.parametrize("offsets", [False, True])
+def test_without_columns_the_hessian_is_of_probabilities_alone(offsets):
+    rng = np.random.default_rng(0)
+    n, c = 900, 40  # more than are formed at a time
+    offset = rng.normal(size=(n, c)) if offsets else None
+    codes, weight = rng.integers(0, c, size=n), rng.random(n)
+    rows, theta = LogisticRows(np.empty((n, 0)), codes, weight, offset, c, True), rng.random((c, 1))
+    p = softmax((offset if offsets else np.zeros((n, c))) + theta.T, axis=1)
+    exact = np.diag(weight @ p) - (p * weight[:, None]).T @ p
+    found = hessian_of(Objective(rows, 0.0).at(theta, hessian=True), np.zeros(1))
+    assert_allclose(found, exact / weight.sum(), rtol=0, atol=1e-15 * n)
 
 
 @pytest.mark.parametrize("integer", [np.int32, np.int64])

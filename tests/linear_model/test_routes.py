@@ -12,6 +12,7 @@ from mlcore.linear_model.logistic.objective import Objective, hessian_of
 from mlcore.linear_model.logistic.solution import Settings, route_of, solve
 from mlcore.linear_model.logistic.steps import conjugate_newton
 from mlcore.linear_model.logistic.steps.hessian_products import Products
+from mlcore.linear_model.logistic.steps.lbfgs import steps_before_dense
 from mlcore.linear_model.logistic.steps.sample_system import SampleSystem
 
 
@@ -167,6 +168,21 @@ def test_wide_sparse_rows_go_on_with_a_number_for_each_row(monkeypatch, C):
     rounding = len(y) * np.finfo(float).eps * by_columns.value
     assert factor * (abs(by_samples.value - by_columns.value) - rounding) <= gaps
     assert gaps <= 1e-6 * factor * by_columns.value
+
+
+@pytest.mark.parametrize("C", [1.0, 1e4])
+def test_a_dear_metric_waits_until_the_diagonal_one_has_taken_its_time(C):
+    rng = np.random.default_rng(0)
+    n, d = 400, 200
+    X = rng.normal(size=(n, d)) @ rng.normal(size=(d, d))  # correlated
+    y = (X[:, 0] + 5 * rng.normal(size=n) > 0).astype(int)
+    rows = rows_of(X, y)
+    assert steps_before_dense(rows) > 8
+    found, factor = solution_of(rows, "lbfgs", C)
+    assert found.converged
+    assert found.n_iter > steps_before_dense(rows)
+    newton, _ = solution_of(rows, "newton", C)
+    assert factor * (found.value - newton.value) <= found.duality_gap + 1e-12 * factor
 
 
 def test_shape_penalty_and_solver_choose_the_route():

@@ -273,6 +273,8 @@ def _largest_square(rows, inverse):
             for a in range(c)
             for b in range(a + 1, c)
         ]
+    if rows.d == 0:  # all rows are the same
+        return float(max(form[0, 0] for form in forms))
     largest = 0.0
     for _, block in row_blocks(rows.X):
         B = np.full((len(block), D), float(rows.intercept))

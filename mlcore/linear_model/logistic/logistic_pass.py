@@ -9,14 +9,16 @@ from scipy import sparse as sp
 from mlcore._ext.linear_model import logistic_pass as _ext
 from mlcore.checks.stored import stored
 from mlcore.numerics.scatter import ROWS, has_zeros, origin_of, powers_of_two
+from mlcore.numerics.scores.log_softmax import log_softmax
 from mlcore.numerics.sparse_products import chosen_columns, largest_entries
 from mlcore.runtime.scratch import scratch_array
-from mlcore.runtime.threads import effective_threads, items_per_call
+from mlcore.runtime.threads import effective_threads, items_per_call, single_threaded_blas
 
 NEWTON = 480  # (d + 1)(n_scores + 1), up to which the Hessian is computed
 GROUPS = 8  # of rows with sums of their own
 _PER_SUM = 16  # values that are not 0, at least, for each sum of a group of sparse rows
 _DENSE = 1 / 4  # share of values that are not 0, from which sparse rows are read as dense ones
+_VALUES = 1 << 15  # probabilities that are formed at a time
 _LARGEST_GROUP = 1 << 21  # values of such sums, beyond which there are two groups
 
 
@@ -135,6 +137,9 @@ class LogisticRows:
 
         `moments` (2, d + 1) is set to the sums of columns and squares, `scores` to the scores.
         """
+        if hessian and self.d == 0 and self.n_scores > 1 and stride == 1:  # products of scalars
+            sums = self._sums(theta, 0, False, stride, moments, scores)
+            return sums._replace(hessian=self._products_of_probabilities(theta))
         return self._sums(theta, self.n_pairs if hessian else 0, False, stride, moments, scores)
 
     def gram(self, stride: int, moments: np.ndarray | None = None) -> tuple[float, np.ndarray]:
@@ -198,6 +203,18 @@ class LogisticRows:
             hessian = np.where(np.tri(D, dtype=bool), lower, lower.transpose(0, 2, 1))
         weight = self.total if stride == 1 else self.weight_of(stride)
         return LogisticSums(weight, float(loss.sum()), gradient, hessian, int(wrong.sum()))
+
+    def _products_of_probabilities(self, theta):
+        """Return ``sum_i w_i p_ia p_ib`` for the pairs of classes, as blocks of 1 x 1."""
+        products = np.zeros((self.n_scores, self.n_scores))
+        size = max(1, _VALUES // self.n_scores)
+        shape = self.n, self.n_scores
+        offset = self.offset if len(self.offset) else np.broadcast_to(np.zeros(shape[1]), shape)
+        with single_threaded_blas():
+            for first in range(0, self.n, size):
+                p = np.exp(log_softmax(offset[first : first + size] + theta.T))
+                products += (self.weight[first : first + size, None] * p).T @ p
+        return products[np.triu_indices(self.n_scores, 1)][:, None, None]
 
     @property
     def n_pairs(self) -> int:

@@ -47,17 +47,16 @@ def penalised_point(theta: np.ndarray, sums: LogisticSums, penalty: np.ndarray) 
 
 def hessian_of(point: Point, penalty: np.ndarray) -> np.ndarray:
     """Return the Hessian at a point with sums of it, (n_scores (d + 1), same)."""
-    pairs, c = point.sums.hessian / point.sums.weight, len(point.theta)
-    D = pairs.shape[-1]
+    blocks, c = point.sums.hessian / point.sums.weight, len(point.theta)
+    D = blocks.shape[-1]
     H = np.zeros((c, D, c, D))
     if c == 1:
-        H[0, :, 0] = pairs[0]
+        H[0, :, 0] = blocks[0]
     else:
-        for (a, b), block in zip(_pairs(c), pairs, strict=True):
-            H[a, :, b] -= block
-            H[b, :, a] -= block
-            H[a, :, a] += block
-            H[b, :, b] += block
+        a, b = np.triu_indices(c, 1)
+        H[a, :, b] = H[b, :, a] = -blocks
+        classes = np.arange(c)
+        H[classes, :, classes] = -H.sum(axis=2)
     each = np.arange(D)
     for k in range(c):
         H[k, each, k, each] += penalty
@@ -226,7 +225,3 @@ class NewtonSystem:
         out = np.zeros(b.shape)
         out[self._kept] = x * scale
         return out
-
-
-def _pairs(c):
-    return [(a, b) for a in range(c) for b in range(a + 1, c)]

@@ -21,6 +21,7 @@ from mlcore.linear_model.logistic.steps.lbfgs import (
     is_wide,
     lbfgs_steps,
     metric_of,
+    steps_before_dense,
 )
 from mlcore.linear_model.logistic.steps.newton import ROUNDING, first_point, newton_steps
 from mlcore.linear_model.logistic.steps.proximal_newton import proximal_newton_steps
@@ -34,6 +35,9 @@ _EXCESS = 1e-5  # times tol: relative excess by the decrement at which the fit e
 _ESTIMATED = 0.1  # of this, where L-BFGS estimates the decrement, sometimes too low
 _LEAST = 1e-10  # such an excess below which `tol` alone ends the fit
 _QUASI = "lbfgs", "gradient"  # routes of such decrements
+_BLOCKS = (
+    1500  # columns of the Hessian's blocks of all pairs of classes, beyond which they are dear
+)
 _SMALL = 1e-100  # powers of two of columns that products with a Hessian take, as their inverses
 GAP = 1e-2  # times tol: relative gap at which the fit of an elastic net ends
 
@@ -155,7 +159,8 @@ def route_of(
         return route
     if objective.l1_ratio > 0:
         return "proximal"
-    if solver == "newton" or (solver == "auto" and (rows.d + 1) * (rows.n_scores + 1) <= NEWTON):
+    few = (rows.d + 1) * (rows.n_scores + 1) <= NEWTON and rows.n_pairs * rows.width <= _BLOCKS
+    if solver == "newton" or (solver == "auto" and few):
         return "newton"
     if solver != "auto":
         return "gradient" if solver == "gradient" else "lbfgs"
@@ -241,7 +246,7 @@ def _quasi_newton(objective, theta, route):
 
 def _then_damped(objective, steps):
     """Yield the first steps, and if they do not end, damped Newton steps."""
-    for count, step in enumerate(steps):
+    for count, step in enumerate(steps, start=-steps_before_dense(objective.rows)):
         yield step
         far = step.decrement**2 > _FAR * step.point.value
         if count >= _LBFGS[1] or (count >= _LBFGS[0] and far):

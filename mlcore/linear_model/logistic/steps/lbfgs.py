@@ -17,7 +17,9 @@ from mlcore.numerics.scores.log_softmax import log_softmax
 
 _ROWS_OF_METRIC = 4  # times the number of columns
 _WIDEST = 4000  # columns up to which their covariance is the metric
-_RENEWED = 15  # steps before the metric is computed again; then 3/2 times as many, and so on
+_RENEWED = 15  # steps, at least, before the metric is computed again; then 3/2 times as many ...
+_DEAR = 8  # passes beyond which the dense metric is put off
+_OF_A_PASS = 8  # products that a value costs in a pass, beside two for each class
 _FLAT = 1e-200  # product of a step and its change of the gradient that saturation leaves
 _VALUES_OF_PAIRS = 1 << 24  # of half the pairs that are kept
 
@@ -51,6 +53,19 @@ def dense_metric(objective: Objective, point: Point | None = None) -> Metric:
     if point is None:
         M *= _variance(rows)
     return inverse_of(M, objective.penalty)
+
+
+def steps_before_dense(rows: LogisticRows) -> int:
+    """Return after how many steps in the diagonal metric the dense one is computed: 0, or as many
+    as it costs passes, about, if that is dear.
+    """
+    cost = 0.0 if is_wide(rows) else _passes_of(rows)
+    return int(cost) if cost > _DEAR else 0
+
+
+def _passes_of(rows):
+    n = min(rows.n, 2 * _ROWS_OF_METRIC * (rows.d + 1))
+    return (n * rows.d / 2 + rows.d**2 / 6) / (rows.n * (2 * rows.n_scores + _OF_A_PASS))
 
 
 def inverse_of(M: np.ndarray, penalty: np.ndarray) -> Metric:
@@ -110,12 +125,15 @@ def lbfgs_steps(
 
     Points rise by rounding at most. The decrements are ``sqrt(g' B g)``, B being the metric's
     inverse or that of L-BFGS, whichever is larger. Without pairs these are gradient steps of the
-    length of Barzilai and Borwein.
+    length of Barzilai and Borwein. A dense metric that is dear is first used after as many steps in
+    the diagonal one as it costs: both together then take at most twice the time of the better.
     """
-    point, renewed = objective.at(theta), _RENEWED
+    point = objective.at(theta)
     if not np.isfinite(point.value):
         return
-    inverse = metric(objective)
+    first = steps_before_dense(objective.rows) if metric is dense_metric else 0
+    inverse = (diagonal_metric if first else metric)(objective)
+    renewed = first or _RENEWED
     # Steps of more pairs are fewer; with many parameters the pairs take the time.
     pairs: deque = deque(maxlen=min(n_pairs, max(6, _VALUES_OF_PAIRS // theta.size)))
     gamma = 1.0
@@ -147,7 +165,7 @@ def lbfgs_steps(
         point = reached
         # A new metric at the new point.
         if pairs and count >= renewed:
-            inverse, renewed = metric(objective, point), 3 * renewed // 2
+            inverse, renewed = metric(objective, point), max(_RENEWED, 3 * renewed // 2)
             s, y, rho = pairs[-1]
             curvature = float((y * inverse(y)).sum())
             if not 0 < curvature < np.inf:  # nothing is left to descend
