@@ -40,6 +40,12 @@ def the_bound_is_drawn(example):
     assert example["ax"].get_title() == f"{mistakes[-1]} mistakes, at most {bound[0]:.0f}"
 
 
+def the_drift_is_found_soon_after_it_came(example):
+    monitor, intervals = example["monitor"], np.array(example["intervals"])
+    assert 3000 < monitor.alarm_at_ < 4000
+    assert ((intervals[:, 0] < example["rates"]) & (example["rates"] < intervals[:, 1])).all()
+
+
 def the_region_to_ask_is_named(example):
     (region,) = example["picture"].artists_["empty_regions"]
     assert region.get_label() == "ask" and 0 < example["asked"] < 30
@@ -108,6 +114,7 @@ CLAIMS = {
     "how_many_examples": bounds_rise_with_what_was_chosen_from,
     "how_sure_of_a_coefficient": hollow_marks_hold_0,
     "labelings_of_intervals": intervals_reach_the_bound,
+    "drift_found": the_drift_is_found_soon_after_it_came,
     "look_when_you_like": the_sequence_is_wider,
     "mistakes_and_their_bound": the_bound_is_drawn,
     "nearness_to_the_optimum": the_error_no_longer_changes,

@@ -108,6 +108,7 @@ from mlcore.bounds.online_learning.regret import (
     ogd_regret_bound,
     projected_ogd_regret_bound,
 )
+from mlcore.bounds.sequential.risk_monitor import RiskMonitor, Watch, watch
 from mlcore.bounds.vc.sauer import log_sauer_bound, sauer_bound
 from mlcore.bounds.vc.vc import vc_deviation, vc_error_bound
 from mlcore.bounds.vc.vc_catalogue import known_vc_dimension, vc_dimension_upper_bound
@@ -122,6 +123,8 @@ __all__ = [
     "Certificate",
     "ClassRates",
     "Comparison",
+    "RiskMonitor",
+    "Watch",
     "auc_interval",
     "bennett_delta",
     "bernoulli_confidence_sequence",
@@ -211,6 +214,7 @@ __all__ = [
     "vc_error_bound",
     "vc_sample_size",
     "vc_sample_size_lower",
+    "watch",
     "weighted_majority_mistake_bound",
     "winnow_mistake_bound",
     "worst_case_mistakes",

@@ -131,6 +131,7 @@ OF_ONE_OBJECT = {  # a table, a classifier, two distributions, the points of one
     "teaching_dimension",
     "union_bound",
     "vc_dimension",
+    "watch",
     "worst_case_mistakes",
 }
 

@@ -16,7 +16,7 @@ from mlcore.bayes import (
     minimum_risk,
 )
 from mlcore.blocks import row_blocks
-from mlcore.bounds import certify, compare_classifiers
+from mlcore.bounds import RiskMonitor, certify, compare_classifiers, watch
 from mlcore.cluster import (
     HDBSCAN,
     clustering_report,
@@ -81,10 +81,12 @@ RESULTS = {
     "BootstrapLRT": lambda: bootstrap_lrt(X > 0, BernoulliMixture(1), n_bootstrap=2),
     "ProbabilityTable": lambda: CategoricalMixture(1).fit([["a"], ["b"]]).probabilities_table(),
     "StandardErrors": lambda: GaussianMixture(1).fit(X).standard_errors(X),
+    "RiskMonitor": lambda: RiskMonitor(0.1).update(Y > 0),
     "Raking": lambda: rake([["a"], ["b"]] * 300, [{"a": 1, "b": 2}]),
     "RidgePath": lambda: KernelRidge().fit(X, Y).path(np.logspace(-3, 3, 40)),
     "RidgeVerification": lambda: KernelRidge().fit(X, Y).verify(X, Y),
     "SequentialBayes": lambda: SequentialBayes(MANY),
+    "Watch": lambda: watch(RiskMonitor(0.1), [Y > 0]),
     "TreeVerification": lambda: HDBSCAN().fit(X).verify(X),
 }
 OF_NO_RESULT = {  # what users subclass or annotate with, and parts of the results above

@@ -108,6 +108,19 @@ CALLS = {
         bounds.compare_classifiers,
         {"first": Y, "second": 1 - Y, "y": Y, "delta": 0.1},
     ),
+    "bounds.RiskMonitor": (
+        bounds.RiskMonitor,
+        {"level": 0.1, "delta": 0.1, "value_range": 1.0},
+    ),
+    "bounds.RiskMonitor-reference": (bounds.RiskMonitor, {"reference": np.zeros(99)}),
+    "bounds.RiskMonitor.update": (
+        lambda losses: bounds.RiskMonitor(0.1).update(losses).interval(),
+        {"losses": [0.0, 1.0]},
+    ),
+    "bounds.watch": (
+        lambda **given: bounds.watch(**given).proved,
+        {"monitor": bounds.RiskMonitor(0.1), "losses": [0.0, 1.0], "until": "proof"},
+    ),
     **{
         f"cluster.{name}": (
             getattr(cluster, name),
