@@ -46,6 +46,13 @@ def the_drift_is_found_soon_after_it_came(example):
     assert ((intervals[:, 0] < example["rates"]) & (example["rates"] < intervals[:, 1])).all()
 
 
+def shares_are_one_delta(example):
+    parts = [statement.delta for statement in example["found"].statements]
+    assert 0.05 * (1 - 1e-12) < sum(parts) <= 0.05
+    assert abs(parts[0] - 3 * parts[1]) < 1e-12
+    assert example["lengths"].max() < 0.15
+
+
 def the_region_to_ask_is_named(example):
     (region,) = example["picture"].artists_["empty_regions"]
     assert region.get_label() == "ask" and 0 < example["asked"] < 30
@@ -118,6 +125,7 @@ CLAIMS = {
     "look_when_you_like": the_sequence_is_wider,
     "mistakes_and_their_bound": the_bound_is_drawn,
     "nearness_to_the_optimum": the_error_no_longer_changes,
+    "one_report": shares_are_one_delta,
     "right_to_ask": the_region_to_ask_is_named,
     "starts": most_starts_are_near_and_random_ones_end_farthest,
     "two_discriminants": the_same_share_is_misclassified,

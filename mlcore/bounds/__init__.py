@@ -1,5 +1,11 @@
 """Bounds of learning theory as numbers, each a theorem with its assumptions, rounded safely."""
 
+from mlcore.bounds.certificates.budget import (
+    Report,
+    Statement,
+    classification_statements,
+    report,
+)
 from mlcore.bounds.certificates.certificate import Bound, Certificate
 from mlcore.bounds.certificates.certify import certify
 from mlcore.bounds.certificates.class_rates import ClassRates
@@ -123,7 +129,9 @@ __all__ = [
     "Certificate",
     "ClassRates",
     "Comparison",
+    "Report",
     "RiskMonitor",
+    "Statement",
     "Watch",
     "auc_interval",
     "bennett_delta",
@@ -139,6 +147,7 @@ __all__ = [
     "certify",
     "chernoff_delta",
     "chernoff_deviation",
+    "classification_statements",
     "clopper_pearson",
     "compare_classifiers",
     "conjunction_sample_size",
@@ -200,6 +209,7 @@ __all__ = [
     "rademacher_margin_bound",
     "radius_margin_loo_bound",
     "rectangle_sample_size",
+    "report",
     "sample_compression_bound",
     "sauer_bound",
     "shatters",

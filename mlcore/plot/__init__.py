@@ -7,7 +7,7 @@ with the first picture: ``python -m pip install "mlcore[plot]"``.
 """
 
 from mlcore.plot.affinities import normalized_affinities
-from mlcore.plot.bounds import bound_curves, certificate_bounds
+from mlcore.plot.bounds import bound_curves, certificate_bounds, report_intervals
 from mlcore.plot.calibration import reliability_curve
 from mlcore.plot.clusters.density import condensed_tree, reachability
 from mlcore.plot.clusters.partitions import contingency_table, gap_curve
@@ -45,6 +45,7 @@ __all__ = [
     "reachability",
     "reconstructions",
     "reliability_curve",
+    "report_intervals",
     "scree",
     "search_scores",
     "silhouettes",

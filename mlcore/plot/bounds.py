@@ -1,4 +1,4 @@
-"""Bounds as pictures: curves against the sample size, and what a certificate promises."""
+"""Bounds as pictures: curves against the sample size, promises of certificates, and reports."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -157,3 +157,58 @@ def certificate_bounds(certificate: Any, *, ax: Any = None) -> Picture:
     if len(artists) > 1:  # above the bars
         ax.legend(fontsize="small", loc="upper right", ncols=len(artists) - 1)
     return Picture(figure, ax, artists)
+
+
+def report_intervals(report: Any, *, ax: Any = None) -> Picture:
+    """Draw the statements of a report, which hold together, as intervals from 0 to 1.
+
+    Parameters
+    ----------
+    report : Report
+        Of `mlcore.bounds.report`.
+    ax : matplotlib Axes, optional
+        By default new ones.
+
+    Returns
+    -------
+    picture : Picture
+        Artists "intervals", a line for each statement, and "observed", the points of those with a
+        value on the examples. Statements on numbers outside [0, 1] have their ends in words alone.
+
+    Raises
+    ------
+    ValueError
+        If it is no report.
+
+    Examples
+    --------
+    >>> from mlcore.bounds import classification_statements, report
+    >>> from mlcore.plot import report_intervals
+    >>> found = report(classification_statements([0, 1] * 50, [0, 1] * 45 + [1, 0] * 5))
+    >>> len(report_intervals(found).artists_["intervals"])
+    4
+    """
+    statements = getattr(report, "statements", ())
+    if not statements:
+        refuse("report", report, "a Report with at least one statement")
+    figure, ax = new_axes(ax, size=(6.5, 1.2 + 0.35 * len(statements)))
+    places = np.arange(len(statements))
+    intervals = []
+    for place, statement in zip(places, statements, strict=True):
+        lower, upper = statement.lower, statement.upper
+        inside = 0 <= lower and upper <= 1
+        ends = (lower, upper) if inside else (np.nan, np.nan)
+        intervals += ax.plot(ends, [place] * 2, color=color(0), linewidth=5, solid_capstyle="butt")
+    known = [
+        (s.estimate, place)
+        for place, s in zip(places, statements, strict=True)
+        if s.estimate is not None and 0 <= s.lower and s.upper <= 1
+    ]
+    (observed,) = ax.plot(
+        *np.reshape(known, (-1, 2)).T, "o", color="white", markeredgecolor="black", markersize=6
+    )
+    ax.set_yticks(places, [str(statement) for statement in statements])
+    held = f"all hold with probability at least {1 - report.delta:.6g}"
+    ax.set(xlim=(-0.01, 1.01), xlabel=held)
+    ax.set_ylim(len(statements) - 0.5, -0.5)
+    return Picture(figure, ax, {"intervals": intervals, "observed": observed})

@@ -16,7 +16,14 @@ from mlcore.bayes import (
     minimum_risk,
 )
 from mlcore.blocks import row_blocks
-from mlcore.bounds import RiskMonitor, certify, compare_classifiers, watch
+from mlcore.bounds import (
+    RiskMonitor,
+    certify,
+    classification_statements,
+    compare_classifiers,
+    report,
+    watch,
+)
 from mlcore.cluster import (
     HDBSCAN,
     clustering_report,
@@ -81,6 +88,7 @@ RESULTS = {
     "BootstrapLRT": lambda: bootstrap_lrt(X > 0, BernoulliMixture(1), n_bootstrap=2),
     "ProbabilityTable": lambda: CategoricalMixture(1).fit([["a"], ["b"]]).probabilities_table(),
     "StandardErrors": lambda: GaussianMixture(1).fit(X).standard_errors(X),
+    "Report": lambda: report(classification_statements(Y > 0, X[:, 0] > 0)),
     "RiskMonitor": lambda: RiskMonitor(0.1).update(Y > 0),
     "Raking": lambda: rake([["a"], ["b"]] * 300, [{"a": 1, "b": 2}]),
     "RidgePath": lambda: KernelRidge().fit(X, Y).path(np.logspace(-3, 3, 40)),
@@ -98,6 +106,7 @@ OF_NO_RESULT = {  # what users subclass or annotate with, and parts of the resul
     "Picture",
     "PrincipalAngles",
     "RowSums",
+    "Statement",
 }
 
 

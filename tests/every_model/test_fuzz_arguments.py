@@ -104,6 +104,18 @@ CALLS = {
         lambda **given: bounds.certify(_machine(), **given),
         {"X": X[:4] + 1, "y": Y[:4], "X_train": X, "y_train": Y},
     ),
+    "bounds.classification_statements": (
+        bounds.classification_statements,
+        {"y": Y, "predicted": 1 - Y, "scores": X[:, 0], "positive": 1},
+    ),
+    "bounds.report": (
+        bounds.report,
+        {
+            "statements": {"f": lambda delta: (0.0, 1.0)},
+            "delta": 0.1,
+            "shares": {"f": 1.0},
+        },
+    ),
     "bounds.compare_classifiers": (
         bounds.compare_classifiers,
         {"first": Y, "second": 1 - Y, "y": Y, "delta": 0.1},

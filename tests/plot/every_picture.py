@@ -11,7 +11,7 @@ from matplotlib.legend import Legend
 from matplotlib.text import Annotation, Text
 
 from mlcore import plot
-from mlcore.bounds import certify
+from mlcore.bounds import certify, classification_statements, report
 from mlcore.cluster import (
     AgglomerativeClustering,
     KMeans,
@@ -83,6 +83,9 @@ CALLS = {
     ),
     "reliability_curve": lambda ax: plot.reliability_curve(
         Y, LogisticRegression().fit(X, Y).predict_proba(X)[:, 1], ax=ax
+    ),
+    "report_intervals": lambda ax: plot.report_intervals(
+        report(classification_statements(Y, np.roll(Y, 1))), ax=ax
     ),
     "scree": lambda ax: plot.scree(PCA().fit(IRIS), ax=ax),
     "search_scores": lambda ax: plot.search_scores(

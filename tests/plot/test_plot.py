@@ -41,7 +41,7 @@ from every_picture import (
 from figure_faults import faults
 from mlcore import plot
 from mlcore.bayes import RiskClassifier
-from mlcore.bounds import certify, hoeffding_epsilon
+from mlcore.bounds import certify, hoeffding_epsilon, report
 from mlcore.cluster import (
     AgglomerativeClustering,
     KMeans,
@@ -377,6 +377,27 @@ def test_curves_and_certificates():
         plot.bound_curves(curves, [0, 1])
     with pytest.raises(ValueError, match="certificate"):
         plot.certificate_bounds(3)
+
+
+def test_reports_are_drawn_from_end_to_end():
+    statements = {
+        "rate": (0.3, lambda delta: (0.25, 0.4)),
+        "below": lambda delta: (0.0, 0.125),
+        "loss": (3.0, lambda delta: (2.0, 5.0)),
+    }
+    picture = plot.report_intervals(report(statements))
+    ends = [line.get_xdata() for line in picture.artists_["intervals"]]
+    assert_array_equal(ends, [[0.25, 0.4], [0, 0.125], [np.nan, np.nan]])
+    assert_array_equal(picture.artists_["observed"].get_xydata(), [[0.3, 0]])
+    names = [text.get_text() for text in picture.ax_.get_yticklabels()]
+    assert names == [
+        "rate: 0.25000 to 0.40001",
+        "below: 0.00000 to 0.12500",
+        "loss: 2.00000 to 5.00000",
+    ]
+    assert faults(picture.figure_) == []
+    with pytest.raises(ValueError, match="report"):
+        plot.report_intervals(3)
 
 
 def test_topics_show_their_most_probable_words():
