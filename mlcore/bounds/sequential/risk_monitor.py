@@ -347,7 +347,7 @@ def watch(
     >>> batches = ([0] * 49 + [1] for _ in range(100))
     >>> found = watch(RiskMonitor(0.05), batches, until="proof")
     >>> found.proved, found.n_seen, found.upper < 0.05
-    ('below', 550, True)
+    ('below', 400, True)
     """
     if not isinstance(monitor, RiskMonitor):
         refuse("monitor", monitor, "a RiskMonitor")

@@ -6,8 +6,14 @@ import numpy as np
 
 _EPSILON = 2.0**-52
 _HALVINGS = 60
-_TILTS = 2.0 ** (4 - 0.5 * np.arange(33))  # of cumulant generating functions, 16 to 2.4e-4
-_BETS = 0.95 * 2.0 ** (-0.5 * np.arange(27))  # below 1, of sums with their variance, to 1.2e-4
+# Grids of lambda, 16 to 1e-6, and eta below 1: half as large each time. Their weights fall with the
+# distance from 1, slowly, so that intervals of few losses and of a billion are near the best.
+_LAMBDAS = 2.0 ** (4 - np.arange(25))
+_ETAS = 0.95 * 2.0 ** -np.arange(21)
+_WEIGHTS = [1 / (1 + np.abs(np.log2(grid))) ** 1.5 for grid in (_LAMBDAS, _ETAS / 0.95)]
+_LOG_WEIGHTS = np.log(
+    np.concatenate([part * w / w.sum() for part, w in zip((0.875, 0.125), _WEIGHTS, strict=True)])
+)  # most for the first: an error rate needs no variance
 
 
 def running_mean_interval(
@@ -36,21 +42,18 @@ def running_mean_interval(
     confidence sequences*, Annals of Statistics 49, 2021, Theorem 4 (V) and section 3.5 (grids).
     """
     sums = np.array([[total], [rest]])
-    limit = math.log(2) - math.log(delta)
-    growth, cost = np.expm1(_TILTS), np.log1p(-_BETS) + _BETS
-    # Both halves of the mixture have weight 1/2; rounding is taken from each exponent.
-    weights = -np.log(2.0 * np.repeat([len(_TILTS), len(_BETS)], [len(_TILTS), len(_BETS)]))
-    slack = (
-        8 * _EPSILON * sums * np.concatenate([_TILTS, _BETS])
-        + 1e-13
-        - m * _EPSILON * np.append(0 * _TILTS, cost * squares)
-    )
+    growth, cost = np.expm1(_LAMBDAS), np.log1p(-_ETAS) + _ETAS
+    # What rounding can add to an exponent, where it is positive.
+    slack = 8 * _EPSILON * sums * np.concatenate([_LAMBDAS, _ETAS]) + 1e-13
+    offset = _LOG_WEIGHTS - slack + (math.log(delta) - math.log(2))
+    squares *= 1 - 2 * m * _EPSILON
     low, high = np.zeros((2, 1)), np.minimum(sums / m * (1 + 4 * _EPSILON), 1.0)
     for _ in range(_HALVINGS):
         p = 0.5 * (low + high)
-        tilted = _TILTS * sums - m * np.log1p(p * growth)
-        bets = _BETS * (sums - m * p) + cost * squares
-        evidence = np.logaddexp.reduce(np.hstack([tilted, bets]) + weights - slack, axis=1)
-        excluded = (evidence >= limit)[:, None]
+        tilted = _LAMBDAS * sums - m * np.log1p(p * growth)
+        bets = _ETAS * (sums - m * p) + cost * squares
+        # In units of 2 / delta; a term of e already decides.
+        evidence = np.exp(np.minimum(np.hstack([tilted, bets]) + offset, 1)).sum(axis=1)
+        excluded = (evidence >= 1)[:, None]
         low, high = np.where(excluded, p, low), np.where(excluded, high, p)
     return float(low[0, 0]), min(1.0, math.nextafter(1 - float(low[1, 0]), 2))
