@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from each import each
 from numpy.testing import assert_allclose
-from scipy.stats import beta, binom
+from scipy.stats import beta, multinomial
 
 from mlcore.bounds import (
     Bound,
@@ -75,20 +75,30 @@ def test_shares_never_exceed_delta(seed):
 
 
 def test_all_hold_together():
-    """More failures than delta allows would fail an exact test, as would 1.5 times delta."""
-    rng, n, m, delta = np.random.default_rng(0), 1000, 60, 0.2
-    truths = {"error": 0.25, "recall": 0.7, "precision": 0.28 / 0.41, "F1": 0.56 / 0.81}
-    failures = 0
-    for _ in range(n):
-        y = rng.random(m) < 0.4
-        guesses = rng.random(m) < np.where(y, 0.7, 0.13 / 0.6)
-        found = report(classification_statements(y, guesses, positive=True), delta=delta)
-        failures += any(
-            not found[name].lower <= truth <= found[name].upper for name, truth in truths.items()
-        )
-    most = binom.isf(1e-3, n, delta)
-    assert binom.sf(most, n, 1.5 * delta) > 0.99
-    assert 0 < failures <= most
+    """The exact probability that any fails, over all confusion matrices of eight examples."""
+    m, delta = 8, 0.45
+    matrices = [
+        (a, b, c, m - a - b - c)
+        for a in range(m + 1) for b in range(m + 1 - a) for c in range(m + 1 - a - b)
+    ]  # fmt: skip
+    names = ("error", "recall", "precision", "F1")
+    ends = []
+    for counts in matrices:
+        truth, named = (np.repeat(column, counts) for column in ([1, 1, 0, 0], [1, 0, 1, 0]))
+        statements = classification_statements(truth, named, positive=1 if counts[3] < m else 0)
+        found = report(statements, delta=delta)
+        ends.append([(found[n].lower, found[n].upper) for n in names])
+    ends[0] = [(ends[0][0]), *[(0, 1)] * 3]  # nothing positive at all
+    ends, worst = np.array(ends), 0.0
+    for rates in np.random.default_rng(0).dirichlet([1, 0.5, 0.5, 1], 300):
+        hit, missed, false, _ = rates
+        truths = [
+            missed + false, hit / (hit + missed), hit / (hit + false),
+            2 * hit / (2 * hit + missed + false),
+        ]  # fmt: skip
+        failed = ((truths < ends[:, :, 0]) | (truths > ends[:, :, 1])).any(axis=1)
+        worst = max(worst, multinomial(m, rates / rates.sum()).pmf(matrices)[failed].sum())
+    assert 0.25 * delta < worst <= delta
 
 
 def test_auc_and_the_positive_class():
@@ -165,6 +175,15 @@ def test_certificates_bounds_and_comparisons():
     assert (found["lower"].lower, found["lower"].upper) == (0.2, 1)
     assert_allclose(found["loss"].estimate, 0.3, rtol=1e-12)
     assert 0 < found["loss"].lower < 0.3 < found["loss"].upper < 1.5
+
+
+def test_doubts_come_first():
+    X, y = load_iris()
+    model = LogisticRegression().fit(X, y)
+    found = report({"error": lambda delta: certify(model, X, y, delta=delta)})
+    certificate = certify(model, X, y)
+    assert certificate.unsure is not None
+    assert found.summary().startswith(f"error: {certificate.unsure}")
 
 
 def test_texts_frames_and_dicts():

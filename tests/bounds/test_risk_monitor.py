@@ -161,6 +161,17 @@ def test_a_change_is_found_soon_however_late(before, least, most):
     assert least < np.median(delays) < most
 
 
+def test_two_models_on_one_stream():
+    rng = np.random.default_rng(9)
+    old, new = rng.random((2, 2000)) < [[0.1], [0.2]]
+    monitor = RiskMonitor(0.5).update((1 + new - old.astype(float)) / 2)
+    assert monitor.alarm
+    assert not RiskMonitor(0.5).update((1 + old - new.astype(float)) / 2).alarm
+    # Where both are right or both wrong nothing is paid.
+    same = RiskMonitor(0.5).update(np.full(500, 0.5))
+    assert_allclose(same.evidence, 1, rtol=1e-11)
+
+
 def test_the_alarm_is_at_its_first_loss_and_stays():
     errors = np.random.default_rng(0).random(3000) < 0.3
     monitor = RiskMonitor(0.2).update(errors)

@@ -41,6 +41,8 @@ class Statement:
         Probability that it is outside, 0 for what is certain.
     estimate : float or None
         Value on the examples, if it is known.
+    unsure : str or None
+        Doubts of a certificate or comparison whether its examples are fresh.
 
     Examples
     --------
@@ -58,6 +60,7 @@ class Statement:
     upper: float
     delta: float
     estimate: float | None = None
+    unsure: str | None = None
 
     def __str__(self) -> str:
         return f"{self.name}: {_end(self.lower, down=True)} to {_end(self.upper, down=False)}"
@@ -85,8 +88,8 @@ class Report:
       precision       0.9   0.76396  0.97218  0.025
              F1       0.9   0.80421  0.95758  0.025
     With probability at least 0.9 all statements hold together, whatever they have in common (a
-    union bound). Each assumes examples that are independent and took no part in fitting or
-    choosing.
+    union bound). Each assumes what its function does: in general examples that are independent
+    and took no part in fitting or choosing.
     """
 
     delta: float
@@ -106,7 +109,8 @@ class Report:
         text : str
             Plain sentences.
         """
-        words = (
+        doubts = (f"{s.name}: {s.unsure} " for s in self.statements if s.unsure)
+        words = "".join(doubts) + (
             f"With probability at least {1 - self.delta:.6g} all statements hold together, "
             "whatever they have in common (a union bound)."
         )
@@ -115,8 +119,9 @@ class Report:
             words += f" Certain, without examples: {', '.join(certain)}."
         if len(certain) < len(self.statements):
             words += (
-                " Each of the others" if certain else " Each"
-            ) + " assumes examples that are independent and took no part in fitting or choosing."
+                f" Each{' of the others' if certain else ''} assumes what its function does: in "
+                "general examples that are independent and took no part in fitting or choosing."
+            )
         return words
 
     def __repr__(self) -> str:
@@ -350,7 +355,7 @@ def _divided(delta, names, shares):
 
 def _stated(name, given, part):
     """Return the statement that a function, or what has a guarantee, makes at its share."""
-    estimate = None
+    estimate = unsure = None
     if isinstance(given, tuple) and len(given) == 2 and callable(given[1]):
         estimate, given = given
         if estimate is not None:
@@ -360,11 +365,13 @@ def _stated(name, given, part):
         groups = len(threshold.guarantee(part))
         ends = float(threshold.guarantee(part / groups * (1 - 2.0**-52)).min()), 1.0
     elif callable(given) and not isinstance(given, type):
-        ends, own = _ends(name, given(part), part)
+        result = given(part)
+        ends, own = _ends(name, result, part)
+        unsure = getattr(result, "unsure", None)
         estimate = own if estimate is None else estimate
     else:
         refuse(f"statements[{name!r}]", given, _KINDS)
-    return Statement(name, *ends, part, estimate)
+    return Statement(name, *ends, part, estimate, unsure)
 
 
 def _ends(name, result, part):

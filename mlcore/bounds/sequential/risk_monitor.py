@@ -18,7 +18,7 @@ from mlcore.estimator.printed import fields_as_table
 _LEAST = 2.0**-500  # of delta and of levels: capital stays below 2**1002
 _BETS = 16
 _BLOCK = 2**20  # losses between looks for Ctrl-C
-_ROUNDED = 1 - 2.0**-50  # of payoffs: five roundings a loss cannot add to the capital
+_ROUNDED = 1 - 2.0**-48  # of payoffs: their roundings cannot add to the capital
 
 
 class RiskMonitor:

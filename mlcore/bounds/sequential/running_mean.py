@@ -43,10 +43,10 @@ def running_mean_interval(
     """
     sums = np.array([[total], [rest]])
     growth, cost = np.expm1(_LAMBDAS), np.log1p(-_ETAS) + _ETAS
-    # What rounding can add to an exponent, where it is positive.
+    # To the safe side of what rounding can add to an exponent that is positive, and take from V.
     slack = 8 * _EPSILON * sums * np.concatenate([_LAMBDAS, _ETAS]) + 1e-13
     offset = _LOG_WEIGHTS - slack + (math.log(delta) - math.log(2))
-    squares *= 1 - 2 * m * _EPSILON
+    squares *= 1 + 2 * m * _EPSILON
     low, high = np.zeros((2, 1)), np.minimum(sums / m * (1 + 4 * _EPSILON), 1.0)
     for _ in range(_HALVINGS):
         p = 0.5 * (low + high)
