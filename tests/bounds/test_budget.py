@@ -228,6 +228,10 @@ def test_texts_frames_and_dicts():
         (lambda: report({"a": whole}, shares=[1]), r"shares=\[1\] must be"),
         (lambda: report({"a": lambda delta: certify([0, 1], y=[0, 1])}, delta=0.01), "charged"),
         (
+            lambda: report({"a": lambda d: certify([0, 1], y=[0, 1], delta=d * (1 + 2.0**-50))}),
+            "charged",
+        ),
+        (
             lambda: report({"a": lambda d: Bound("b", 0.1, None, "heuristic", "test", {}, (), "")}),
             "charged",
         ),

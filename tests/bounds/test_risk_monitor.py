@@ -237,6 +237,13 @@ def test_extremes_stay_finite():
     assert 0 == monitor.interval()[0] < monitor.interval()[1] < 1e-3
 
 
+def test_sums_keep_their_digits():
+    losses = np.random.default_rng(6).random(100_000) ** 9
+    assert_allclose(
+        RiskMonitor(0.9).update(losses).mean, math.fsum(losses) / len(losses), rtol=3e-16
+    )
+
+
 def evidence_of(mean, total, squares, m):
     """Log of the mixture that excludes means below, by its formula."""
     lambdas = [2.0**j for j in range(4, -21, -1)]
