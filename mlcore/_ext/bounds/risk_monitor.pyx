@@ -4,7 +4,7 @@ Before each loss every alternative receives a part of the capital that is not ye
 capital is then multiplied by what the loss pays: down + slope x. Start t is worth 2^-i / (i + 1) /
 (i + 2), i = floor(log2 t), which sums to 1: a change after t losses costs about ln t nats, and with
 one start alone a multiple of t. One thread visits the losses in order, so that pieces give the same
-bytes, in 12 ns each.
+bytes, in 13 ns each.
 """
 from libc.stdint cimport int64_t
 

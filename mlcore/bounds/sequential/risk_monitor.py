@@ -72,7 +72,7 @@ class RiskMonitor:
 
     Notes
     -----
-    An update takes 12 ns a loss and O(1) memory, an interval a millisecond. Two models on the same
+    An update takes 13 ns a loss and O(1) memory, an interval a millisecond. Two models on the same
     stream are compared by ``RiskMonitor(0.5).update((1 + new - old) / 2)``, whose alarm proves
     that the new one has had the larger rate.
 
