@@ -9,6 +9,7 @@ import copy
 import itertools
 import math
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -80,10 +81,9 @@ def test_level_over_all_paths(level, delta):
     for path in itertools.product([0.0, 1.0], repeat=8):
         probability = level ** sum(path) * (1 - level) ** (8 - sum(path))
         expected += probability * capitals(path, level)[-1]
-        monitor = RiskMonitor.__new__(RiskMonitor)
-        with pytest.MonkeyPatch.context() as patch:  # a delta above 1/2 warns
-            patch.setattr("mlcore.bounds.sequential.risk_monitor.warn_of_confidence", float)
-            monitor.__init__(level, delta=delta)
+        with warnings.catch_warnings():  # of a delta above 1/2
+            warnings.simplefilter("ignore")
+            monitor = RiskMonitor(level, delta=delta)
         alarms += probability * monitor.update(path).alarm
     assert_allclose(expected, 1, rtol=1e-12)
     assert 0 < alarms <= delta
