@@ -12,12 +12,12 @@ from mlcore.mixture.selection import MixtureSelection, select_mixture
 from mlcore.mixture.standard_errors import StandardErrors
 
 __all__ = [
+    "PLSA",
     "BernoulliMixture",
     "BinomialMixture",
     "BootstrapLRT",
     "CategoricalMixture",
     "GaussianMixture",
-    "PLSA",
     "MixedMixture",
     "MixtureSelection",
     "MultinomialMixture",
