@@ -5,7 +5,7 @@ import pytest
 from each import each
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
-from scipy.special import softmax
+from scipy.special import logsumexp, softmax
 
 from mlcore.linear_model.logistic.logistic_pass import LogisticRows
 from mlcore.linear_model.logistic.objective import Objective, hessian_of
@@ -43,6 +43,33 @@ def test_columns_of_zeros_and_ones_leave_out_products_of_zero(n, d, n_classes, d
     for (a, b), block in zip(pairs, found.hessian, strict=True):
         exact = (B * (weight * p[:, a] * p[:, b])[:, None]).T @ B
         assert_allclose(block, exact, rtol=0, atol=1e-15 * n * d * np.abs(B).max() ** 2)
+
+
+@each("d", [0, 3, 20, 90])
+def test_sums_of_dense_rows_are_those_of_their_definition(d):
+    """For numbers of classes that fill vectors, or leave one to seven beside them."""
+    n = 131
+    for c in (3, 4, 5, 7, 8, 9, 15, 16, 17, 23, 41):
+        rng = np.random.default_rng(c)
+        X, offset = rng.normal(size=(n, d)), rng.normal(size=(n, c))
+        codes, weight = rng.integers(0, c, size=n), rng.random(n) + 0.5
+        rows = LogisticRows(X, codes, weight, offset, c, True)
+        theta = rng.normal(size=(c, d + 1))
+        scores = np.empty((n, c))
+        found = rows.sums(theta, scores=scores)
+        B = np.c_[(X - rows.shift) * rows.scale, np.ones(n)]
+        exact = offset + B @ theta.T
+        size = np.abs(offset) + np.abs(B) @ np.abs(theta).T
+        assert (np.abs(scores - exact) <= (d + 3) * 2.3e-16 * size).all()
+        p, own = softmax(exact, axis=1), np.arange(n)
+        loss = weight @ (logsumexp(exact, axis=1) - exact[own, codes])
+        assert_allclose(found.loss, loss, rtol=1e-13)
+        p[own, codes] -= 1
+        gradient = (p * weight[:, None]).T @ B
+        atol = 4e-16 * (n + d) * np.abs(B).max() * size.max()
+        assert_allclose(found.gradient, gradient, rtol=0, atol=atol)
+        ranked = np.where(np.eye(c, dtype=bool)[codes], -np.inf, exact).max(axis=1)
+        assert found.n_wrong == (ranked >= exact[own, codes]).sum()
 
 
 @pytest.mark.parametrize("offsets", [False, True])

@@ -3,6 +3,8 @@
 
 #include "linear_model/logistic_pass.h"
 
+#include <math.h>
+
 #include "linear_model/binary_losses.h"
 #include "shared/table.h"
 
@@ -10,6 +12,7 @@
 #define SCORE_ROWS 4
 #define CLASSES (VECTOR_BYTES == 64 ? 5 : 2)
 #define STRIPS 4
+#define VECTORS 2 /* of classes side by side */
 
 /* Else GCC loads a value again for each of its products, and loads take the time. */
 #if defined(__x86_64__)
@@ -98,6 +101,41 @@ static void scores(ptrdiff_t rows, ptrdiff_t width, ptrdiff_t c, const double *B
   }
 }
 
+/* Z += the scores of some rows in whole vectors of classes, from class k on. */
+INLINE void scores_of_vectors(const int vectors, ptrdiff_t have, ptrdiff_t width, ptrdiff_t columns,
+                              ptrdiff_t c, ptrdiff_t padded, ptrdiff_t k, const double *B,
+                              const double *by_class, double *Z) {
+  const double *row[SCORE_ROWS];
+  vdouble sum[SCORE_ROWS][VECTORS] = {{{0}}};
+  for (int i = 0; i < SCORE_ROWS; i++) row[i] = B + (i < have ? i : have - 1) * width;
+  for (ptrdiff_t j = 0; j < columns; j++)
+    for (int v = 0; v < vectors; v++) {
+      const vdouble w = load_d(by_class + j * padded + k + v * LANES_d);
+      for (int i = 0; i < SCORE_ROWS; i++) sum[i][v] += row[i][j] * w;
+    }
+  for (int i = 0; i < have; i++)
+    for (int v = 0; v < vectors; v++) {
+      const ptrdiff_t first = k + v * LANES_d;
+      double *z = Z + i * c + first;
+      if (c - first >= LANES_d) store_d(z, load_d(z) + sum[i][v]);
+      else
+        for (ptrdiff_t lane = 0; lane < c - first; lane++) z[lane] += sum[i][v][lane];
+    }
+}
+
+static void scores_by_class(ptrdiff_t rows, ptrdiff_t width, ptrdiff_t columns, ptrdiff_t c,
+                            ptrdiff_t padded, const double *B, const double *by_class, double *Z) {
+  for (ptrdiff_t top = 0; top < rows; top += SCORE_ROWS) {
+    const ptrdiff_t have = rows - top < SCORE_ROWS ? rows - top : SCORE_ROWS;
+    const double *block = B + top * width;
+    ptrdiff_t k = 0;
+    for (; k + VECTORS * LANES_d <= padded; k += VECTORS * LANES_d)
+      scores_of_vectors(VECTORS, have, width, columns, c, padded, k, block, by_class, Z + top * c);
+    for (; k < padded; k += LANES_d)
+      scores_of_vectors(1, have, width, columns, c, padded, k, block, by_class, Z + top * c);
+  }
+}
+
 static void gradient(ptrdiff_t rows, ptrdiff_t width, ptrdiff_t c, const double *B, const double *R,
                      double *G) {
   ptrdiff_t j = 0;
@@ -128,9 +166,57 @@ static double binary(ptrdiff_t rows, int equal, const double *z, const double *s
   return binary_losses(1, rows, equal, z, sign, s, r, root, wrong);
 }
 
-static void exponentials(ptrdiff_t count, double *Z) {
-  for (ptrdiff_t i = 0; i < count; i += LANES_d) store_d(Z + i, exp2_d(load_d(Z + i) * LOG2_E));
+/* The other classes' part of a sum is never what is left of the whole: it may be far smaller. */
+static double several(ptrdiff_t rows, ptrdiff_t c, const int64_t *codes, const double *s, double *Z,
+                      double *R, double *below, ptrdiff_t *wrong) {
+  const ptrdiff_t whole = c - c % LANES_d;
+  double loss = 0;
+  for (ptrdiff_t i = 0; i < rows; i++) {
+    double *z = Z + i * c, top = z[c - 1];
+    if (whole) {
+      vdouble most = load_d(z);
+      for (ptrdiff_t k = LANES_d; k < whole; k += LANES_d) most = max_d(most, load_d(z + k));
+      top = highest_d(most);
+    }
+    for (ptrdiff_t k = whole; k < c; k++) top = z[k] > top ? z[k] : top;
+    below[i] = top - z[codes[i]];
+    for (ptrdiff_t k = 0; k < whole; k += LANES_d) store_d(z + k, load_d(z + k) - top);
+    for (ptrdiff_t k = whole; k < c; k++) z[k] -= top;
+  }
+  for (ptrdiff_t i = 0; i < rows * c; i += LANES_d) store_d(Z + i, exp2_d(load_d(Z + i) * LOG2_E));
+  for (ptrdiff_t i = 0; i < rows; i++) {
+    double *z = Z + i * c, *r = R + i * c;
+    const double own = z[codes[i]];
+    vdouble sum = {0}, most = {0};
+    z[codes[i]] = 0;
+    for (ptrdiff_t k = 0; k < whole; k += LANES_d) {
+      const vdouble e = load_d(z + k);
+      sum += e;
+      most = max_d(most, e);
+    }
+    double others = lane_sum_d(sum), top = highest_d(most);
+    for (ptrdiff_t k = whole; k < c; k++) {
+      others += z[k];
+      top = z[k] > top ? z[k] : top;
+    }
+    const double total = others + own;
+    *wrong += top >= own;
+    loss += s[i] * (below[i] == 0 ? log1p(others) : log(total) + below[i]);
+    for (ptrdiff_t k = 0; k < whole; k += LANES_d) {
+      const vdouble p = load_d(z + k) / total;
+      store_d(z + k, p);
+      store_d(r + k, s[i] * p);
+    }
+    for (ptrdiff_t k = whole; k < c; k++) {
+      z[k] /= total;
+      r[k] = s[i] * z[k];
+    }
+    z[codes[i]] = own / total;
+    r[codes[i]] = -s[i] * (others / total);
+  }
+  return loss;
 }
 
 SIMD_TABLE(logistic_pass, .copy_f = copy_f, .copy_d = copy_d, .scores = scores,
-           .gradient = gradient, .moments = moments, .binary = binary, .exponentials = exponentials)
+           .scores_by_class = scores_by_class, .gradient = gradient, .moments = moments,
+           .binary = binary, .several = several)

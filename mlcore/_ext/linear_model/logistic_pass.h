@@ -16,6 +16,10 @@ typedef struct {
   /* Z += B theta' */
   void (*scores)(ptrdiff_t rows, ptrdiff_t width, ptrdiff_t c, const double *B, const double *theta,
                  double *Z);
+  /* The same with the parameters of a column side by side, by_class (columns, padded), where classes
+     are padded to whole vectors. */
+  void (*scores_by_class)(ptrdiff_t rows, ptrdiff_t width, ptrdiff_t columns, ptrdiff_t c,
+                          ptrdiff_t padded, const double *B, const double *by_class, double *Z);
   /* G += R' B */
   void (*gradient)(ptrdiff_t rows, ptrdiff_t width, ptrdiff_t c, const double *B, const double *R,
                    double *G);
@@ -27,8 +31,10 @@ typedef struct {
      all other weights are 1. */
   double (*binary)(ptrdiff_t rows, int equal, const double *z, const double *sign, const double *s,
                    double *r, double *root, ptrdiff_t *wrong);
-  /* Z becomes e^(Z - its largest in the row), whole vectors of `count` values */
-  void (*exponentials)(ptrdiff_t count, double *Z);
+  /* From scores Z of several classes, probabilities Z and residuals R; Z ends in whole vectors.
+     `wrong` counts rows on the wrong side, `below` (rows,) is scratch. */
+  double (*several)(ptrdiff_t rows, ptrdiff_t c, const int64_t *codes, const double *s, double *Z,
+                    double *R, double *below, ptrdiff_t *wrong);
 } logistic_pass_loops;
 
 extern const logistic_pass_loops *logistic_pass_table;

@@ -6,6 +6,7 @@ caller in their order, so that the number of threads never changes a bit. C orde
 caller. Shapes, for n rows of d columns, c scores, g groups and t threads:
 
     codes (n,), weight (n,), theta (c, width), width >= d + 1 a multiple of panel_width();
+    by_class (d + 1, padded), its transpose with classes padded to whole vectors, or empty;
     offset and out_scores (n, c) or empty; shift and scale (d,);
     work (t, work_size(width, c));
     loss (g,), wrong (g,), gradients (g, c, width), moment_sums (g, 2, width) or empty,
@@ -24,7 +25,9 @@ from mlcore._ext.linear_model.class_rows cimport (
     add_one, add_row, add_scores, index, row_score,
 )
 from mlcore._ext.linear_model.logistic_losses cimport SCORES, losses, pair_roots
-from mlcore._ext.linear_model.logistic_pass_h cimport copy_d, copy_f, gradient, moments, scores
+from mlcore._ext.linear_model.logistic_pass_h cimport (
+    copy_d, copy_f, gradient, moments, scores, scores_by_class,
+)
 from mlcore._ext.numerics.scatter_h cimport (
     SCATTER_ROWS_d, list_rows_d, pack_d, panel_d, products_d, step_d, strip_d,
 )
@@ -70,7 +73,8 @@ cdef void add_products(Py_ssize_t rows, Py_ssize_t width, Py_ssize_t used, const
 cdef void dense_block(const floating* X, Py_ssize_t d, Py_ssize_t rows,
                       const int64_t* codes, const double* weight, bint equal,
                       const double* offset, const double* shift, const double* scale,
-                      const double* zeros, const double* theta, Py_ssize_t c, Py_ssize_t width,
+                      const double* zeros, const double* theta, const double* by_class,
+                      Py_ssize_t padded, Py_ssize_t c, Py_ssize_t width,
                       bint intercept, bint gram, bint skip, double* work, double* loss,
                       Py_ssize_t* wrong, double* G, double* sums, double* H,
                       double* out) noexcept nogil:
@@ -103,7 +107,10 @@ cdef void dense_block(const floating* X, Py_ssize_t d, Py_ssize_t rows,
         return
     for i in range(rows * c):
         Z[i] = 0 if offset == NULL else offset[i]
-    scores(rows, width, c, B, theta, Z)
+    if by_class != NULL:
+        scores_by_class(rows, width, d + 1, c, padded, B, by_class, Z)
+    else:
+        scores(rows, width, c, B, theta, Z)
     if out != NULL:
         for i in range(rows * c):
             out[i] = Z[i]
@@ -123,8 +130,9 @@ cdef void dense_block(const floating* X, Py_ssize_t d, Py_ssize_t rows,
 
 def dense(const floating[:, ::1] X, const int64_t[::1] codes, const double[::1] weight, bint equal,
           const double[:, ::1] offset, const double[::1] shift, const double[::1] scale,
-          const double[::1] zeros, const double[:, ::1] theta, bint intercept, bint gram, bint skip,
-          Py_ssize_t size, Py_ssize_t first, Py_ssize_t last, Py_ssize_t stride,
+          const double[::1] zeros, const double[:, ::1] theta, const double[:, ::1] by_class,
+          bint intercept, bint gram, bint skip, Py_ssize_t size, Py_ssize_t first,
+          Py_ssize_t last, Py_ssize_t stride,
           double[:, ::1] work, double[::1] loss, Py_ssize_t[::1] wrong,
           double[:, :, ::1] gradients, double[:, :, ::1] moment_sums,
           double[:, :, :, ::1] hessians, double[:, ::1] out_scores, int n_threads, /):
@@ -138,7 +146,8 @@ def dense(const floating[:, ::1] X, const int64_t[::1] codes, const double[::1] 
             dense_block(&X[start, 0] if d > 0 else NULL, d, min(size, n - start), &codes[start],
                         &weight[start], equal, &offset[start, 0] if offset.shape[0] > 0 else NULL,
                         &shift[0] if d > 0 else NULL, &scale[0] if d > 0 else NULL,
-                        &zeros[0], &theta[0, 0], c, width, intercept, gram, skip,
+                        &zeros[0], &theta[0, 0], &by_class[0, 0] if by_class.shape[0] > 0 else NULL,
+                        by_class.shape[1], c, width, intercept, gram, skip,
                         &work[threadid(), 0], &loss[g], &wrong[g], &gradients[g, 0, 0],
                         &moment_sums[g, 0, 0] if moment_sums.shape[0] > 0 else NULL,
                         &hessians[g, 0, 0, 0] if hessians.shape[0] > 0 else NULL,

@@ -18,6 +18,8 @@ NEWTON = 480  # (d + 1)(n_scores + 1), up to which the Hessian is computed
 GROUPS = 8  # of rows with sums of their own
 _PER_SUM = 16  # values that are not 0, at least, for each sum of a group of sparse rows
 _DENSE = 1 / 4  # share of values that are not 0, from which sparse rows are read as dense ones
+_LANES = 8  # of the widest vector
+_OF_A_SUM = 48  # columns that are multiplied in the time of a sum of lanes
 _VALUES = 1 << 15  # probabilities that are formed at a time
 _LARGEST_GROUP = 1 << 21  # values of such sums, beyond which there are two groups
 
@@ -173,6 +175,7 @@ class LogisticRows:
         else:
             parameters = np.zeros((c, width))
             parameters[:, : self.d + 1] = theta
+            by_class = self._by_class(theta)
         # The pass.
         for first in range(0, blocks, step):
             at = size, first, min(blocks, first + step), stride
@@ -188,7 +191,8 @@ class LogisticRows:
             else:
                 _ext.dense(
                     self.X, self.codes, self.weight, self._equal, self.offset, self.shift,
-                    self.scale, self._zeros, parameters, self.intercept, gram, self._skip, *rest,
+                    self.scale, self._zeros, parameters, by_class, self.intercept, gram,
+                    self._skip, *rest,
                 )  # fmt: skip
         # Sums over the groups, without the columns of padding.
         D = self.d + 1
@@ -203,6 +207,18 @@ class LogisticRows:
             hessian = np.where(np.tri(D, dtype=bool), lower, lower.transpose(0, 2, 1))
         weight = self.total if stride == 1 else self.weight_of(stride)
         return LogisticSums(weight, float(loss.sum()), gradient, hessian, int(wrong.sum()))
+
+    def _by_class(self, theta):
+        """Return parameters with classes side by side (d + 1, padded), or none.
+
+        Scores then need no sums of the lanes of a vector; a sum costs as much as some columns.
+        """
+        columns, padded = self.d + 1, -(-self.n_scores // _LANES) * _LANES
+        if self.n_scores == 1 or columns * padded >= self.n_scores * (self.width + _OF_A_SUM):
+            return np.empty((0, 0))
+        out = np.zeros((columns, padded))
+        out[:, : self.n_scores] = theta.T
+        return out
 
     def _products_of_probabilities(self, theta):
         """Return ``sum_i w_i p_ia p_ib`` for the pairs of classes, as blocks of 1 x 1."""
