@@ -7,6 +7,7 @@ from scipy import sparse as sp
 from threadpoolctl import threadpool_limits
 
 from mlcore.numerics.neighbors import nearest_neighbors
+from mlcore.numerics.neighbors import neighbors as searches
 from mlcore.numerics.neighbors import screened_neighbors as module
 from mlcore.numerics.neighbors.kd_tree import LEAF_POINTS, kd_tree
 
@@ -104,6 +105,34 @@ def test_squares_out_of_range(scale, d):
     found, expected = nearest_neighbors(X * power, 5), nearest_neighbors(X, 5)
     assert_array_equal(found.indices, expected.indices)
     assert_array_equal(found.distances, expected.distances * power)
+
+
+@each("d, dtype", [(d, dtype) for d in (1, 2, 20) for dtype in (np.float32, np.float64)])
+def test_many_copies_have_the_neighbors_of_a_loop_over_all_pairs(d, dtype):
+    rng = np.random.default_rng(d)
+    X = rng.integers(-1, 2, size=(4, d)).astype(dtype)
+    X = np.concatenate([X[rng.integers(0, 4, size=200)], rng.normal(size=(40, d))])
+    X = rng.permutation(X).astype(dtype)
+    X[::7] *= -1.0  # zeros of both signs
+    for k in (1, 3, 40):
+        assert_nearest(X, k)
+        assert_nearest(X, k, include_self=True)
+        assert_nearest(X, k, X[10:90])
+    assert_nearest(np.full((100, d), 0.1, dtype=dtype), 99)
+
+
+@each("d", [3, 30])
+def test_a_search_among_copies_takes_linear_time(d, monkeypatch):
+    sizes = []
+    for name in ("search_tree", "search_screen"):
+        search = getattr(searches, name)
+        monkeypatch.setattr(
+            searches, name, lambda X, *rest, search=search: (sizes.append(len(X)), search(X, *rest))
+        )
+    X = np.random.default_rng(d).normal(size=(4, d))[np.arange(4000) % 4]
+    found = nearest_neighbors(X, 5)
+    assert sizes == [4 * 6]
+    assert_array_equal(found.indices[-1], np.arange(3, 23, 4))
 
 
 @each("d", [2, 12, 40])

@@ -21,19 +21,17 @@ from mlcore.cluster.linkage.connectivity import joining
 from mlcore.cluster.linkage.spanning_tree import spanning_tree
 from mlcore.cluster.metrics import distances, learned_scale
 from mlcore.numerics.neighbors import nearest_neighbors
+from mlcore.numerics.neighbors.copies import has_many_copies
 from mlcore.numerics.neighbors.kd_tree import (
     MOST_FEATURES,
     KDTree,
-    has_copies,
     kd_tree,
     kth_distances,
 )
 from mlcore.numerics.radix_sort import stable_order
-from mlcore.runtime.threads import single_threaded_blas
 
 _BLOCK = 2**21  # distances formed at once
 _QUERIES = 2**17  # rows whose lists of neighbours are held at once
-_COPIES = 32  # equal rows that are many
 _SLACK = 2.0**-40  # relative: by more than the rounding of a length
 Report = Callable[[np.ndarray], None]
 
@@ -132,8 +130,6 @@ class Points:
 
         Ties go to the lowest index.
         """
-        if has_many_copies(self._X, self._tree):
-            among = among[distinct_rows(self._X[among])[0]]
         index, distance = nearest_neighbors(self._X[among], 1, self._X[rows])
         return among[index[:, 0]], np.ldexp(distance[:, 0], self._power)
 
@@ -339,19 +335,6 @@ def nearest_in_reach(
         nearest[rows[done]], reach[rows[done]] = index[np.arange(len(rows)), at][done], best[done]
         rows, k = rows[~done], min(n, 4 * k)
     return nearest if names is None else names[nearest], reach
-
-
-def has_many_copies(X: np.ndarray, tree: KDTree | None = None) -> bool:
-    """Return True if so many rows are equal that searches would visit all of them.
-
-    A k-d tree of X, or where it has many features a projection, tells.
-    """
-    n, d = X.shape
-    if d <= MOST_FEATURES:
-        return has_copies(kd_tree(X.astype(np.float64, copy=False)) if tree is None else tree)
-    with single_threaded_blas():
-        along = np.sort(X @ np.cos(np.arange(d)).astype(X.dtype))
-    return bool((along[_COPIES:] == along[: max(0, n - _COPIES)]).any())
 
 
 def distinct_rows(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -46,9 +46,10 @@ def kd_tree(X: np.ndarray) -> KDTree:
     return KDTree(panels, boxes, right, node[:leaves], orders[0].copy())
 
 
-def search_tree(X: np.ndarray, queries: np.ndarray, others: bool, result: Any) -> None:
-    """Set indices and distances of the rows of `queries` that are nearest."""
-    tree = kd_tree(X)
+def search_tree(
+    X: np.ndarray, queries: np.ndarray, others: bool, result: Any, tree: KDTree
+) -> None:
+    """Set indices and distances of the rows of X, with their tree, that are nearest to queries."""
     asked = tree if queries is X else kd_tree(queries)
     k = result.indices.shape[1]
     n_threads = effective_threads(len(queries) * 100.0 * k)

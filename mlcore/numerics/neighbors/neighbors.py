@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse as sp
 
-from mlcore.numerics.neighbors.kd_tree import MOST_FEATURES, search_tree
+from mlcore.numerics.neighbors.copies import first_copies, has_many_copies
+from mlcore.numerics.neighbors.kd_tree import MOST_FEATURES, kd_tree, search_tree
 from mlcore.numerics.neighbors.screened_neighbors import search_screen
 from mlcore.numerics.neighbors.sparse_neighbors import search_sparse
 from mlcore.numerics.powers_of_two import even_exponent
@@ -37,18 +38,41 @@ def nearest_neighbors(
     power = even_exponent(max(_largest(X), _largest(rows)), _PLAIN)
     result = Neighbors(np.empty((rows.shape[0], k), dtype=np.int64), np.empty((rows.shape[0], k)))
     sparse = sp.issparse(X) or sp.issparse(rows)
-    search = search_sparse if sparse else search_tree
-    dtype = np.float64
-    if not sparse and X.shape[1] > MOST_FEATURES:
-        search = search_screen
-        dtype = np.result_type(X, rows) if power == 0 else dtype
+    many = X.shape[1] > MOST_FEATURES
+    dtype = np.result_type(X, rows) if many and not sparse and power == 0 else np.float64
     X = _scaled(X, -power, dtype, sparse)
     queries = X if queries is None else _scaled(queries, -power, dtype, sparse)
-    if result.indices.size:
-        search(X, queries, others, result)
+    if sparse and result.indices.size:
+        search_sparse(X, queries, others, result)
+    elif result.indices.size:
+        _search_dense(X, queries, others, result)
     if power:
         np.ldexp(result.distances, power, out=result.distances)
     return result
+
+
+def _search_dense(X, queries, others, result):
+    """Set the nearest rows; of equal ones, those after the first k that are not asked for."""
+    few = X.shape[1] <= MOST_FEATURES
+    tree, k = kd_tree(X) if few else None, result.indices.shape[1]
+    if has_many_copies(X, tree):
+        # The copies left out have the neighbours of the last that is kept.
+        kept, representatives = first_copies(X, k + others)
+        if len(kept) < len(X):
+            among, shape = X[kept], (len(kept), k)
+            if queries is not X:
+                _search_dense(among, queries, others, result)
+            else:
+                part = Neighbors(np.empty(shape, dtype=np.int64), np.empty(shape))
+                _search_dense(among, among, others, part)
+                np.take(part.indices, representatives, axis=0, out=result.indices)
+                np.take(part.distances, representatives, axis=0, out=result.distances)
+            result.indices[...] = kept[result.indices]
+            return
+    if few:
+        search_tree(X, queries, others, result, tree)
+    else:
+        search_screen(X, queries, others, result)
 
 
 def _largest(X):
