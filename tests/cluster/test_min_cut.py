@@ -278,21 +278,23 @@ def test_directed_cut_and_its_flow_as_proof(seed):
     tolerance = dict(rtol=2 * n * n * EPS, atol=2 * n * n * EPS)
     forms = [K, sp.csr_array(K), K.astype(np.float32)]
     for form in forms:
-        cut = min_cut(form, source, sink, directed=True, return_flow=True)
+        cut, flow = min_cut(form, source, sink, directed=True, return_flow=True)
         assert (cut.labels[source], cut.labels[sink]) == (0, 1)
         exact = 1 if form.dtype == np.float64 else 1e9  # rounded capacities
         assert_allclose([cut.value, cut.bound], best, atol=exact * 1e-15, rtol=exact * 1e-15)
-        check_flow(cut, form.toarray() if sp.issparse(form) else form, source, sink)
-        assert min_cut(form, source, sink, directed=True).flow is None
+        check_flow(cut, flow, form.toarray() if sp.issparse(form) else form, source, sink)
+        value, labels, bound = min_cut(form, source, sink, directed=True)
+        assert (value, bound) == (cut.value, cut.bound)
+        assert_array_equal(labels, cut.labels)
     both = K + K.T
-    cut = min_cut(both, source, sink, return_flow=True)
-    check_flow(cut, both, source, sink)
+    cut, flow = min_cut(both, source, sink, return_flow=True)
+    check_flow(cut, flow, both, source, sink)
     assert_allclose(min_cut(both, source, sink, directed=True).value, cut.value, **tolerance)
 
 
-def check_flow(cut, K, source, sink):
+def check_flow(cut, flow, K, source, sink):
     """Within the capacities, conserved, and of the cut's value."""
-    F = cut.flow.toarray()
+    F = flow.toarray()
     assert (F >= 0).all() and (F <= K * (1 + 4 * EPS)).all() and not F.diagonal().any()
     net = F.sum(axis=1) - F.sum(axis=0)
     slack = 1e-13 * (1.0 + K.sum())

@@ -3,7 +3,7 @@
 The graph is a symmetric matrix K >= 0: an edge of weight K[i, j] between samples i and j.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 from scipy import sparse as sp
@@ -35,9 +35,6 @@ class MinCut(NamedTuple):
     bound : float
         Lower bound on the weight of any cut: the value of a flow from source to sink; without
         these, the least connectivity of samples that were merged. Equals `value` up to rounding.
-    flow : csr_array of shape (n_samples, n_samples), or None
-        If asked for, that flow: what goes from i to j, at most K[i, j]; what enters a sample other
-        than source and sink also leaves it, up to rounding.
 
     Examples
     --------
@@ -50,9 +47,30 @@ class MinCut(NamedTuple):
     value: float
     labels: np.ndarray
     bound: float
-    flow: sp.csr_array | None = None
 
     __repr__ = fields_as_table
+
+
+@overload
+def min_cut(
+    K: Any,
+    source: int | None = None,
+    sink: int | None = None,
+    *,
+    directed: bool = False,
+    return_flow: Literal[False] = False,
+) -> MinCut: ...
+
+
+@overload
+def min_cut(
+    K: Any,
+    source: int | None = None,
+    sink: int | None = None,
+    *,
+    directed: bool = False,
+    return_flow: Literal[True],
+) -> tuple[MinCut, sp.csr_array]: ...
 
 
 def min_cut(
@@ -62,7 +80,7 @@ def min_cut(
     *,
     directed: bool = False,
     return_flow: bool = False,
-) -> MinCut:
+) -> MinCut | tuple[MinCut, sp.csr_array]:
     """Find a minimum cut of a graph, of all cuts or of those between two samples.
 
     Without `source` and `sink`, vertices are ordered as by Stoer and Wagner [1]_: the last one is a
@@ -81,12 +99,15 @@ def min_cut(
         Let K[i, j] be the capacity from i to j alone, so that K need not be symmetric. The value is
         that of the edges from the source's side to the sink's; both must be given.
     return_flow : bool, default=False
-        Return a maximum flow from source to sink, which proves that no cut is lighter.
+        Return also a maximum flow from source to sink, which proves that no cut is lighter.
 
     Returns
     -------
     cut : MinCut
-        `value`, `labels`, `bound` and `flow`; one of the cuts, if several are lightest.
+        `value`, `labels` and `bound`; one of the cuts, if several are lightest.
+    flow : csr_array of shape (n_samples, n_samples)
+        With `return_flow`: what goes from i to j, at most K[i, j]; what enters a sample other than
+        source and sink also leaves it, up to rounding.
 
     Raises
     ------
@@ -119,8 +140,11 @@ def min_cut(
     (3.0, [0, 0, 1, 1])
     >>> min_cut(K, source=0, sink=1).value
     4.0
-    >>> min_cut([[0, 2, 1], [0, 0, 1], [0, 0, 0]], 0, 2, directed=True).value
-    2.0
+    >>> cut, flow = min_cut(
+    ...     [[0, 2, 1], [0, 0, 1], [0, 0, 0]], 0, 2, directed=True, return_flow=True
+    ... )
+    >>> cut.value, flow.toarray().tolist()
+    (2.0, [[0.0, 1.0, 1.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]])
     """
     directed = as_bool(directed, "directed", owner="min_cut")
     return_flow = as_bool(return_flow, "return_flow", owner="min_cut")
@@ -146,8 +170,8 @@ def min_cut(
     W = without_diagonal(K, directed=directed)
     bound, labels = minimum_st_cut(W, source, sink, whole_flow=return_flow)
     value = directed_cut(K, labels) if directed else _undirected_value(K, labels)
-    flow = _flow(without_diagonal(K, directed=directed), W) if return_flow else None
-    return MinCut(value, labels, bound, flow)
+    cut = MinCut(value, labels, bound)
+    return (cut, _flow(without_diagonal(K, directed=directed), W)) if return_flow else cut
 
 
 def _as_undirected_graph(K):
