@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.spatial.distance import cdist
 
 from contract import case
 from mlcore.cluster.k_means import nearest_center
@@ -184,3 +185,15 @@ def test_bounds_with_one_group_see_which_centre_moved(dtype, k):
     assert isinstance(assignment._search, nearest_center.Bounds)
     assert assignment._search._home.max() == 0  # one group
     assert len(np.unique(assignment.labels[near == 1])) == 2  # some of its samples went over
+
+
+def test_half_gaps_are_those_of_all_pairs_whatever_the_block(monkeypatch):
+    centers = np.random.default_rng(0).normal(size=(37, 3))
+    norms = np.square(centers).sum(axis=1)
+    away = cdist(centers, centers)
+    np.fill_diagonal(away, np.inf)
+    for values in (1, 100, 37 * 37):
+        monkeypatch.setattr(nearest_center, "_GAPS", values)
+        gaps = nearest_center._half_gaps(centers, norms)
+        assert_allclose(gaps, away.min(axis=1) / 2, rtol=1e-9)
+        assert (gaps <= away.min(axis=1) / 2).all()

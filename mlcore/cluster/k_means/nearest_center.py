@@ -15,6 +15,7 @@ from mlcore.runtime.threads import single_threaded_blas
 _BOUNDS_BYTES = 2**27  # of all bounds at most, or a quarter of the data where that is more
 # Values of all centres up to which comparing all of them is faster than keeping bounds.
 _PLAIN_CENTERS = {4: 2**12, 8: 2**14}
+_GAPS = 2**22  # distances between centres formed at once
 _MIN_WORK = 2**22  # multiplications of a pass from which gaps and screening pay
 _EPS = float(np.finfo(np.float64).eps)
 _SINGLE_EPS = float(np.finfo(np.float32).eps)
@@ -301,10 +302,15 @@ def _movements(before, now):
 
 def _half_gaps(centers, norms):
     """Return a lower bound on half the distance of each centre from the nearest other."""
-    with single_threaded_blas():
-        squares = norms[:, None] + norms - 2 * (centers @ centers.T)
-    np.fill_diagonal(squares, np.inf)
-    return np.sqrt(np.maximum(0, squares.min(axis=1) - 1e-12 * norms.max())) / 2
+    k = len(centers)
+    nearest, step = np.empty(k), max(1, _GAPS // k)
+    for first in range(0, k, step):
+        part = slice(first, first + step)
+        with single_threaded_blas():
+            squares = norms[part, None] + norms - 2 * (centers[part] @ centers.T)
+        np.fill_diagonal(squares[:, first:], np.inf)
+        nearest[part] = squares.min(axis=1)
+    return np.sqrt(np.maximum(0, nearest - 1e-12 * norms.max())) / 2
 
 
 def _slack(centers, max_norm, norms):
