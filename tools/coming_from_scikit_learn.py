@@ -88,7 +88,6 @@ DEFAULTS = {
     "GaussianMixture.reg_covar": "a small share of each feature's variance: units do not matter",
 }
 ATTRIBUTES = {
-    "components_": "`X[core_sample_indices_]`",
     "n_iter_": "there is no iteration",
     "t_": "`n_rounds_`",
     "singular_": "`numpy.linalg.svd` of the centred features; see also `rank_` and `rcond_`",

@@ -77,6 +77,7 @@ def test_core_samples_and_their_clusters_are_those_of_scikit_learn(d):
         peer = Peer(eps=0.5 * d, min_samples=6).fit(X)
         core = model.core_sample_indices_
         assert_array_equal(core, peer.core_sample_indices_)
+        assert_array_equal(model.components_, peer.components_)
         assert_array_equal(model.labels_[core], peer.labels_[core])
         assert_array_equal(model.labels_ < 0, peer.labels_ < 0)
 
@@ -91,7 +92,10 @@ def test_hard_cases():
     assert DBSCAN(1.0, min_samples=2).fit([[0.0]]).labels_.tolist() == [-1]
     assert DBSCAN(1.0, min_samples=1).fit([[0.0]]).labels_.tolist() == [0]
     assert DBSCAN(1e-3).fit(np.ones((5, 3))).labels_.tolist() == [0] * 5
-    assert DBSCAN(1e-3).fit(np.arange(9.0)[:, None]).labels_.tolist() == [-1] * 9
+    noise = DBSCAN(1e-3).fit(np.arange(9.0)[:, None])
+    assert noise.labels_.tolist() == [-1] * 9
+    assert noise.components_.shape == (0, 1)
+    assert not hasattr(DBSCAN(metric="precomputed").fit(np.zeros((3, 3))), "components_")
     for unit in (1e-150, 1e150):
         X = samples(100, 2)
         scaled = DBSCAN(0.7 * unit).fit(X * unit)

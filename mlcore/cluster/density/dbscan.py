@@ -32,6 +32,8 @@ class DBSCAN(Clusterer, Model):
     labels_ : (n_samples,) int64
         The cluster of each sample, in the order of their first core samples, or -1 for noise.
     core_sample_indices_ : (n_core_samples,) int64
+    components_ : (n_core_samples, n_features)
+        The core samples; not with "precomputed".
     n_features_in_ : int
     feature_names_in_ : (n_features,) object
 
@@ -59,7 +61,12 @@ class DBSCAN(Clusterer, Model):
     """
 
     core_sample_indices_: np.ndarray
-    _stored = {"labels_": "int64 n", "core_sample_indices_": "int64 c? < n"}
+    components_: np.ndarray
+    _stored = {
+        "labels_": "int64 n",
+        "core_sample_indices_": "int64 c? < n",
+        "components_": "float c? f",
+    }
 
     _no_blocks = "it compares all pairs of rows"
     _instead = {
@@ -137,7 +144,8 @@ class DBSCAN(Clusterer, Model):
                 nearest, distance = samples.nearest(others, core_samples)
                 near = distance <= eps
                 labels[others[near]] = labels[nearest[near]]
-        self._set_fitted(X, labels_=labels, core_sample_indices_=core_samples)
+        kept = {} if metric == "precomputed" else {"components_": checked[core_samples]}
+        self._set_fitted(X, labels_=labels, core_sample_indices_=core_samples, **kept)
         return self
 
 
