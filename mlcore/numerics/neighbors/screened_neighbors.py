@@ -97,7 +97,10 @@ class _Search:
     def __init__(self, X, queries, others, result, origin, basis):
         n, d = X.shape
         self.n, self.result, self.blocks = n, result, -(-len(queries) // _ext.PANEL)
-        power = -even_exponent(max(_length(X, origin), _length(queries, origin)), 0)
+        longest = _length(X, origin)
+        if queries is not X:
+            longest = max(longest, _length(queries, origin))
+        power = -even_exponent(longest, 0)
         screen = _Screen.of(X, origin, power, basis)
         asked = screen if queries is X else _Screen.of(queries, origin, power, basis)
         m, panels = screen.images.shape[1], screen.panels()
