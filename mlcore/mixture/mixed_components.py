@@ -339,16 +339,8 @@ def _log_densities(part, rows, parameters):
     if isinstance(part, DiscreteComponents):
         loop = rows.sparse.loop(k)
         return loop.log_densities(part.fill(loop, parameters._replace(weights=np.ones(k)), rows))
-    single = (rows.densities(_component(part, parameters, j))[0] for j in range(k))
+    single = (rows.densities(part.single(parameters, j))[0] for j in range(k))
     return np.column_stack([*single])
-
-
-def _component(part, parameters, j):
-    """Return the parameters of one Gaussian, as of a mixture of one."""
-    _, means, *matrices = parameters
-    if not part.family.shared:
-        matrices = [values[j : j + 1] for values in matrices]
-    return GaussianParameters(np.ones(1), means[j : j + 1], *matrices)
 
 
 def _gaussian_sums(part, rows, parameters, r, centres):
@@ -357,7 +349,7 @@ def _gaussian_sums(part, rows, parameters, r, centres):
     for j in range(len(parameters.weights)):
         single = part.rows(rows.X, np.ascontiguousarray(r[:, j]))
         about = None if centres is None else centres[j : j + 1]
-        own = _component(part, parameters, j)
+        own = part.single(parameters, j)
         sums.append(single.statistics(own, exact=True, centres=about))
     mass, first, second = (
         np.concatenate([getattr(own, name) for own in sums]) for name in ("mass", "first", "second")

@@ -1,8 +1,10 @@
 """Missing values under covariances of every type, against EM by conditional Gaussians."""
 
+import pickle
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from each import each
 from hypothesis import given, settings
@@ -13,6 +15,9 @@ from scipy.stats import multivariate_normal
 
 from mlcore.mixture import GaussianMixture
 from mlcore.mixture.gaussian.covariances import FAMILIES
+
+# Rows of which nothing is known are drawn here and there.
+pytestmark = pytest.mark.filterwarnings("ignore:.*nothing is known of:UserWarning")
 
 TYPES = ("full", "tied", "diag", "spherical")
 FORMS = ("EII", "EEI", "VEI", "EVI", "EEE", "VEE", "EEV", "VEV", "EVV")  # M-steps by hand below
@@ -334,3 +339,89 @@ def test_features_that_are_none_are_refused(known):
         model.conditional(known, [0.0] * len(known))
     with pytest.raises(ValueError, match="values"):
         model.conditional([0], [np.nan])
+
+
+def never_together(X, w=None):
+    known = ~np.isnan(X if w is None else X[w > 0])
+    d = X.shape[1]
+    pairs = [(i, j) for i in range(d) for j in range(i + 1, d)]
+    return [(i, j) for i, j in pairs if not (known[:, i] & known[:, j]).any()]
+
+
+@each("kind", TYPES + ("VVE", "VEI"))
+@each("weighted", [False, True])
+def test_features_never_together_and_empty_rows_are_told(kind, weighted):
+    X = rows(200, 5, 2, 0.2)
+    X[::2, 1] = X[1::2, 3] = X[1::2, 4] = np.nan
+    w = np.ones(len(X))
+    X[10:13] = np.nan
+    if weighted:
+        w[11], X[20], w[20] = 0, 1.0, 0  # a row of weight 0 that has all features
+    names = ["a", "b", "c", "d", "e"]
+    model = GaussianMixture(2, covariance_type=kind, missing="ignore", random_state=0)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        model.fit(pd.DataFrame(X, columns=names), sample_weight=w)
+    text = " ".join(str(one.message) for one in told)
+    free = kind in ("diag", "spherical", "VEI")
+    expected = [] if free else never_together(X, w)
+    assert_array_equal(model.never_together_, np.reshape(expected, (-1, 2)))
+    assert free or expected == [(1, 3), (1, 4)]
+    assert model.n_empty_rows_ == 3 - weighted
+    assert f"nothing is known of {3 - weighted} rows" in text
+    assert free or "2 pairs, 'b' and 'd', 'b' and 'e' (see never_together_)" in text
+    assert np.isfinite(model.covariances_).all()
+    again = pickle.loads(pickle.dumps(model))
+    assert_array_equal(again.never_together_, model.never_together_)
+    model.partial_fit(pd.DataFrame(X[:50], columns=names))
+    assert not hasattr(model, "never_together_")
+    complete = GaussianMixture(2, covariance_type=kind, missing="ignore").fit(np.nan_to_num(X))
+    assert complete.n_empty_rows_ == 0 and complete.never_together_.shape == (0, 2)
+
+
+@each("kind", TYPES + ("VVE", "EEV", "EEI"))
+@each("dtype", [np.float64, np.float32])
+def test_conditional_covariances_are_those_of_each_row(kind, dtype):
+    X = rows(60, 4, 3, 0.4).astype(dtype)
+    X[3] = np.nan
+    options = {"missing": "ignore", "random_state": 0, "tol": 0, "max_iter": 10}
+    model = GaussianMixture(3, covariance_type=kind, **options).fit(X)
+    mean, C = model.conditional_mean(X, return_cov=True)
+    assert_array_equal(mean, model.impute(X))
+    assert_array_equal(mean, model.conditional_mean(X))
+    S = as_matrices(model)
+    for i, x in enumerate(X.astype(np.float64)):
+        parts = [conditional(x, model.means_[j], S[j]) for j in range(3)]
+        logs = np.log(model.weights_) + [part[0] for part in parts]
+        r = np.exp(logs - logsumexp(logs))
+        centre = sum(r[j] * parts[j][1] for j in range(3))
+        away = [part[1] - centre for part in parts]
+        expected = sum(r[j] * (parts[j][2] + np.outer(away[j], away[j])) for j in range(3))
+        assert_allclose(C[i], expected, rtol=1e-6, atol=1e-8)
+    assert (C[~np.isnan(X)] == 0).all()
+
+
+@each("kind", TYPES + ("VEE",))
+@each("shift", [0, 1e6])
+def test_draws_have_the_conditional_mean_and_covariance(kind, shift):
+    X = rows(80, 4, 2, 0.3) + shift
+    model = GaussianMixture(**(start(X, 2, kind) | {"max_iter": 5})).fit(X)
+    some = X[[0, 1, 2, 3, 4, 5]]
+    some[0] = np.nan
+    drawn = model.impute(some, n_draws=4_000, random_state=0)
+    mean, C = model.conditional_mean(some, return_cov=True)
+    known = ~np.isnan(some)
+    assert drawn.shape == (4_000, 6, 4)
+    assert (drawn[:, known] == some[known]).all()
+    for i in range(6):
+        deviations = np.sqrt(np.diagonal(C[i]))
+        error = np.abs(drawn[:, i].mean(axis=0) - mean[i])
+        assert (error <= 5 * deviations / np.sqrt(4_000) + 1e-6).all()
+        scale = np.outer(deviations, deviations)
+        assert (np.abs(np.cov(drawn[:, i].T) - C[i]) <= 0.1 * scale + 1e-9).all()
+    again = model.impute(some, n_draws=4_000, random_state=0)
+    assert_array_equal(again, drawn)
+    assert_array_equal(model.impute(mean, n_draws=2, random_state=0), [mean, mean])
+    for wrong in (0, 1.5, "1"):
+        with pytest.raises((TypeError, ValueError), match="n_draws"):
+            model.impute(some, n_draws=wrong)

@@ -9,6 +9,9 @@ from scipy.stats import norm
 
 from mlcore.mixture import GaussianMixture, select_mixture
 
+# Rows of which nothing is known are drawn here and there.
+pytestmark = pytest.mark.filterwarnings("ignore:.*nothing is known of:UserWarning")
+
 
 def blobs(n=400, d=4, k=3, holes=0.2, seed=0):
     """Rows of `k` clusters with values missing at random, and the clusters."""

@@ -12,10 +12,13 @@ from mlcore.mixture.gaussian.e_step import Rows, rounding
 from mlcore.mixture.gaussian.families.covariance_type import CovarianceType
 from mlcore.mixture.gaussian.incomplete_rows import IncompleteRows
 from mlcore.mixture.gaussian.log_factors import LogFactors
+from mlcore.mixture.gaussian.missing_rows import MissingRows
 from mlcore.mixture.gaussian.parameters import DataScale, Parameters
 from mlcore.mixture.gaussian.spikes import Ties, no_spikes, spikes_among, tied_values, with_earlier
 from mlcore.mixture.seeds import drawn
+from mlcore.runtime.memory import require_memory
 
+_DRAWN = 1 << 19  # values at a time
 _START_STEPS = 2  # of EM from each clustering of some rows, to tell the best
 _NARROW, _WIDE = 1e-12, 1e12  # deviations whose squares float32 holds
 # How far a mean may move in a step, in deviations squared, before its moments about the old mean
@@ -56,9 +59,7 @@ class GaussianComponents(Components):
             )
         return LogFactors(parameters.means, parameters.factors)
 
-    def rows(
-        self, X: np.ndarray, weight: np.ndarray | None
-    ) -> Rows | IncompleteRows | CorrelatedRows:
+    def rows(self, X: np.ndarray, weight: np.ndarray | None) -> Rows | MissingRows:
         if self._missing and np.isnan(X).any():
             return self._incomplete_rows(X, weight)
         variances = self.scale.variances
@@ -175,10 +176,14 @@ class GaussianComponents(Components):
         spikes = no_spikes(d) if spikes is None else spikes
         return {"spikes_": spikes, "flat_directions_": flat}
 
-    def of_rows(self, rows: Rows, parameters: Parameters) -> dict[Any, Any]:
-        if self.family.exact_limit:
-            return {}
-        return self.of_sums(rows.statistics(parameters, exact=True), parameters, parameters)
+    def of_rows(self, rows: Rows | MissingRows, parameters: Parameters) -> dict[Any, Any]:
+        found: dict[Any, Any] = {"n_empty_rows_": 0, "never_together_": np.zeros((0, 2), np.intp)}
+        if isinstance(rows, MissingRows):
+            found = {"n_empty_rows_": rows.n_empty(), "never_together_": rows.never_together()}
+        if not self.family.exact_limit:
+            sums = rows.statistics(parameters, exact=True)
+            found |= self.of_sums(sums, parameters, parameters)
+        return found
 
     def of_sums(
         self, statistics: Any, before: Parameters, parameters: Parameters
@@ -265,6 +270,44 @@ class GaussianComponents(Components):
         if not np.isnan(X).any():
             return X.copy()
         return self._incomplete_rows(X, None).imputed(parameters)
+
+    def drawn_given(
+        self, X: np.ndarray, parameters: Parameters, n_draws: int, rng: np.random.Generator
+    ) -> np.ndarray:
+        """Return the rows with missing values drawn given the known ones, (n_draws, n, d).
+
+        For noise e of a component's covariance, x - e completed by conditional means, plus e, has
+        the conditional distribution (Hoffman and Ribak, 1991): no covariance is formed by row.
+        """
+        n, d = X.shape
+        require_memory(n_draws, n * d, 8, what="the draws", instead="pass fewer rows at a time")
+        drawn = np.repeat(X[None], n_draws, axis=0)
+        rows = np.flatnonzero(np.isnan(X).any(axis=1))
+        if not len(rows):
+            return drawn
+        X = X[rows].astype(np.float64)
+        missing = np.isnan(X)
+        ends = self.posterior(X, parameters, {}, True)[2].cumsum(axis=1)
+        step = max(1, _DRAWN // X.size)
+        for lo in range(0, n_draws, step):
+            values = np.repeat(X[None], min(step, n_draws - lo), axis=0)
+            uniform = rng.random(values.shape[:2])[:, :, None]
+            labels = (ends < uniform * ends[:, -1:]).sum(axis=2)
+            noise = rng.normal(size=values.shape)
+            for j in np.unique(labels):
+                own, factor = labels == j, self.family.factor(parameters.factors, j)
+                noise[own] = self.family.correlated(noise[own], factor)
+                values[own] = self.imputed(values[own] - noise[own], self.single(parameters, j))
+            values += noise
+            drawn[lo : lo + step, rows] = np.where(missing, values, drawn[lo : lo + step, rows])
+        return drawn
+
+    def single(self, parameters: Parameters, j: int) -> Parameters:
+        """Return the parameters of one component, as of a mixture of one."""
+        _, means, *matrices = parameters
+        if not self.family.shared:
+            matrices = [values[j : j + 1] for values in matrices]
+        return Parameters(np.ones(1), means[j : j + 1], *matrices)
 
     def n_parameters(self) -> int:
         k, d = self.n_components, len(self.scale.origin)

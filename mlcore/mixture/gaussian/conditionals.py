@@ -8,6 +8,9 @@ from scipy.special import logsumexp
 
 from mlcore.mixture.gaussian.covariances import CovarianceType
 from mlcore.mixture.gaussian.parameters import Parameters
+from mlcore.runtime.memory import require_memory
+
+_ROWS = 1024  # at a time
 
 
 def marginal(parameters: Parameters, family: CovarianceType, features: np.ndarray) -> Any:
@@ -23,27 +26,64 @@ def marginal(parameters: Parameters, family: CovarianceType, features: np.ndarra
 def conditional(
     parameters: Parameters, family: CovarianceType, known: np.ndarray, values: np.ndarray
 ) -> Any:
-    """Return weights, means and covariances of the other features, given `values` of `known`."""
+    """Return weights (n, k), means (n, k, n_others) and covariances of the other features.
+
+    They are those given each row of `values` (n, n_known) of `known`; the covariances, in the form
+    of the family, are the same for all rows.
+    """
     weights, means, sigma, _ = parameters
     k, d = means.shape
-    others = np.setdiff1d(np.arange(d), known)
-    offsets = values - means[:, known]
+    n, others = len(values), np.setdiff1d(np.arange(d), known)
+    offsets = values[:, None] - means[:, known]
     with np.errstate(divide="ignore"):
-        log_joint = np.log(weights) - 0.5 * len(known) * np.log(2 * np.pi)
+        log_joint = np.tile(np.log(weights) - 0.5 * len(known) * np.log(2 * np.pi), (n, 1))
     _, new_means, new_sigma = marginal(parameters, family, others)
+    new_means = np.repeat(new_means[None], n, axis=0)
+    if not len(known):
+        return np.exp(log_joint), new_means, new_sigma
     if family.independent:
         variances = family.variances(sigma, k, d)[:, known]
-        log_joint = log_joint - 0.5 * (offsets**2 / variances + np.log(variances)).sum(axis=1)
+        log_joint -= 0.5 * (offsets**2 / variances + np.log(variances)).sum(axis=2)
     else:
-        new_means, new_sigma = new_means.copy(), new_sigma.copy()
+        new_sigma = new_sigma.copy()
         matrices = sigma[None] if family.shared else sigma
         for place, S in enumerate(matrices):
             own = slice(None) if family.shared else slice(place, place + 1)
             L = cholesky(S[np.ix_(known, known)], lower=True)
-            z = solve_triangular(L, offsets[own].T, lower=True)
+            z = solve_triangular(L, offsets[:, own].reshape(-1, len(known)).T, lower=True)
             cross = solve_triangular(L, S[np.ix_(known, others)], lower=True)
-            log_joint[own] -= 0.5 * (z**2).sum(axis=0) + np.log(np.diag(L)).sum()
-            new_means[own] += z.T @ cross
+            squares = (z**2).sum(axis=0).reshape(n, -1)
+            log_joint[:, own] -= 0.5 * squares + np.log(np.diag(L)).sum()
+            new_means[:, own] += (z.T @ cross).reshape(n, -1, len(others))
             into = ... if family.shared else place
             new_sigma[into] -= cross.T @ cross
-    return np.exp(log_joint - logsumexp(log_joint)), new_means, new_sigma
+    return np.exp(log_joint - logsumexp(log_joint, axis=1, keepdims=True)), new_means, new_sigma
+
+
+def covariances_given_known(
+    X: np.ndarray, parameters: Parameters, family: CovarianceType
+) -> np.ndarray:
+    """Return the covariances (n, d, d) of rows given what is known of them: 0 for known values.
+
+    O(k d³) time for each set of missing features, and O(k u²) for each row that misses u.
+    """
+    n, d = X.shape
+    require_memory(n * d, d, 8, what="the covariances", instead="pass fewer rows at a time")
+    C, unknown = np.zeros((n, d, d)), np.isnan(X)
+    _, pattern = np.unique(np.packbits(unknown, axis=1), axis=0, return_inverse=True)
+    pattern = pattern.ravel()
+    order = np.argsort(pattern, kind="stable")
+    for alike in np.split(order, np.flatnonzero(np.diff(pattern[order])) + 1):
+        missing = unknown[alike[0]]
+        u, known = np.flatnonzero(missing), np.flatnonzero(~missing)
+        for lo in range(0, len(alike) if len(u) else 0, _ROWS):
+            rows = alike[lo : lo + _ROWS]
+            values = X[np.ix_(rows, known)].astype(np.float64)
+            r, means, sigma = conditional(parameters, family, known, values)
+            within = np.broadcast_to(
+                family.as_matrices(sigma, len(u)), (r.shape[1], len(u), len(u))
+            )
+            away = means - (r[:, None] @ means)
+            between = (away * r[:, :, None]).swapaxes(1, 2) @ away
+            C[np.ix_(rows, u, u)] = np.tensordot(r, within, 1) + between
+    return C

@@ -12,6 +12,7 @@ import numpy as np
 from mlcore._ext.mixture import correlated_rows as _ext
 from mlcore.mixture.gaussian.covariances import FULL, CovarianceType
 from mlcore.mixture.gaussian.e_step import Rows
+from mlcore.mixture.gaussian.missing_rows import MissingRows
 from mlcore.mixture.gaussian.parameters import Parameters, Statistics
 from mlcore.runtime.memory import require_memory
 from mlcore.runtime.scratch import scratch_array
@@ -22,21 +23,13 @@ _PART_VALUES = 1 << 21  # of the moments of all parts together
 _WORST_CONDITION = 1e10  # of a covariance whose inverse is used
 
 
-class CorrelatedRows:
-    """As `e_step.Rows`, with NaN for what is missing; sums in float64.
-
-    `added` is the number that the M-step adds to variances; imputed values do not count it.
-    """
-
-    weight: Any
-    total: float
+class CorrelatedRows(MissingRows):
+    """Rows sorted by what is missing; features are correlated within a component."""
 
     def __init__(
         self, X: np.ndarray, weight: Any, family: CovarianceType, origin: np.ndarray, added: float
     ) -> None:
-        self.X, self.weight, self._family, self._added = X, weight, family, added
-        self.total = float(len(X) if weight is None else weight.sum())
-        self.merged = False  # as of `e_step.Rows`
+        super().__init__(X, weight, family, added)
         self._origin = origin
         missing = np.isnan(X)
         count = missing.sum(axis=1)
@@ -52,10 +45,6 @@ class CorrelatedRows:
         self._own_weight = np.empty(0) if weight is None else weight[self._order].astype(np.float64)
         own = None if weight is None else weight[self._whole]
         self._complete = Rows(X[self._whole], own, family, origin) if first else None
-
-    def in_single(self, parameters: Parameters) -> bool:
-        """Return False: sums are in float64."""
-        return False
 
     def statistics(
         self, parameters: Parameters, *, exact: bool = False, centres: Any = None
@@ -88,13 +77,12 @@ class CorrelatedRows:
 
     def densities(self, parameters: Parameters, *, with_proba: bool = False) -> Any:
         """Return log p(x_i), the likeliest components and, if asked for, the responsibilities."""
-        n, k, out = len(self.X), len(parameters.weights), self.X.dtype
+        n, k = len(self._order), len(parameters.weights)
+        density, labels, proba = self._outputs(k, with_proba)
         require_memory(n, k, 8, what="the probabilities", instead="pass fewer rows at a time")
-        density, labels = np.empty(n, out), np.empty(n, np.intp)
-        proba = np.empty((n if with_proba else 0, k), out)
-        own, shares = np.empty(len(self._order)), np.empty((len(self._order), k))
+        own, shares = np.empty(n), np.empty((n, k))
         self._pass(parameters, np.zeros((_N_PARTS, 0)), own, shares)
-        density[self._order] = np.maximum(own, np.finfo(out).min)
+        density[self._order] = np.maximum(own, np.finfo(density.dtype).min)
         labels[self._order] = shares.argmax(axis=1)
         if with_proba:
             proba[self._order] = shares

@@ -5,18 +5,21 @@ from typing import Any, Self
 
 import numpy as np
 
-from mlcore.checks import as_random_state, as_real
+from mlcore.checks import as_bool, as_integer, as_random_state, as_real
 from mlcore.checks.missing import Missing
+from mlcore.estimator.model import warn
 from mlcore.kernels.structured.mixture_scores import ScoreTable
 from mlcore.mixture import start_values
 from mlcore.mixture.gaussian.components import GaussianComponents
-from mlcore.mixture.gaussian.conditionals import conditional, marginal
+from mlcore.mixture.gaussian.conditionals import conditional, covariances_given_known, marginal
 from mlcore.mixture.gaussian.covariances import CovarianceName, as_covariance_type
 from mlcore.mixture.gaussian.families.m_steps import decomposed
 from mlcore.mixture.gaussian.parameters import DataScale, Parameters, data_scale
 from mlcore.mixture.gaussian.spikes import Spikes, no_spikes
 from mlcore.mixture.mixture import InitParams, Mixture
 from mlcore.runtime.threads import single_threaded_blas
+
+_PAIRS = 5  # of features that a warning names
 
 
 class GaussianMixture(Mixture):
@@ -104,6 +107,13 @@ class GaussianMixture(Mixture):
         Of EVE and VVE for this scatter, over all pairs of common axes the largest off-diagonal
         entry of the 2 x 2 matrix that the best rotation of the pair makes diagonal, over the norm
         of the matrix; 0 where no rotation raises the likelihood at first order.
+    n_empty_rows_ : int
+        After `fit`: rows of positive weight of which nothing is known. They change no optimum, but
+        steps are shorter, and means and criteria count them; a warning tells.
+    never_together_ : (n_pairs, 2) intp
+        After `fit` of a type with correlations: pairs of features that no row has both of. The
+        likelihood is flat in their correlation given the others, which stays what the start makes
+        of it; a warning names them.
     covariance_type_ : str
         Of the fitted mixture.
     log_likelihood_trace_, objective_trace_ : (n_iter_ + 1,) float64
@@ -168,7 +178,10 @@ class GaussianMixture(Mixture):
     spikes_: Spikes
     limited_: np.ndarray
     orientation_residual_: float
+    n_empty_rows_: int
+    never_together_: np.ndarray
     _places = frozenset({"limited_"})
+    _of_fit = frozenset({"n_empty_rows_", "never_together_"})
     _stored = {
         "means_": "float64 k f",
         "covariance_type_": "text",
@@ -180,6 +193,8 @@ class GaussianMixture(Mixture):
         "flat_directions_": "int64 flat? 2",
         "limited_": "int64 limited? < k",
         "orientation_residual_": "float",
+        "n_empty_rows_": "count",
+        "never_together_": "int64 pairs? 2 < f",
         "spikes_": Spikes,
     }
 
@@ -308,19 +323,26 @@ class GaussianMixture(Mixture):
         X += self.means_[labels]
         return X.astype(self.origin_.dtype), labels
 
-    def impute(self, X: Any) -> np.ndarray:
+    def impute(self, X: Any, *, n_draws: int | None = None, random_state: Any = None) -> np.ndarray:
         """Return the rows with each missing value, NaN, replaced by its mean given the known ones.
 
         The mean is over the components, by their probabilities given the known values. What is
-        known is kept bit for bit. It takes ``missing="ignore"``, and the time of a step of EM.
+        known is kept bit for bit. It takes ``missing="ignore"``, and the time of a step of EM, with
+        draws that of one for each. Draws, unlike means, vary as the values do: estimates from each
+        of several, put together, count what is not known (multiple imputation, but for the errors
+        of the parameters).
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+        n_draws : int, optional
+            In place of the mean, so many draws from the distribution given the known values.
+        random_state : None, int, Generator or RandomState, default=None
+            Of the draws.
 
         Returns
         -------
-        values : (n_samples, n_features)
+        values : (n_samples, n_features), or (n_draws, n_samples, n_features)
             A new array, of the type of the checked rows.
 
         Raises
@@ -339,8 +361,58 @@ class GaussianMixture(Mixture):
         self._check_fitted()
         X = self._check_X(X, reset=False, like=self._like())
         components = self._fitted_components()
+        parameters = components.parameters(self)
+        if n_draws is not None:
+            owner = type(self).__name__
+            n_draws = as_integer(n_draws, "n_draws", owner=owner, at_least=1)
+            rng = as_random_state(random_state)
+            with single_threaded_blas():
+                return components.drawn_given(X, parameters, n_draws, rng)
         with single_threaded_blas():
-            return components.imputed(X, components.parameters(self))
+            return components.imputed(X, parameters)
+
+    def conditional_mean(self, X: Any, *, return_cov: bool = False) -> Any:
+        """Return the means of the rows given what is known of them, as `impute`, and covariances.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            NaN for what is missing, which takes ``missing="ignore"``.
+        return_cov : bool, default=False
+            Return the covariances too, in O(n_components n_features³) time for each set of missing
+            features.
+
+        Returns
+        -------
+        mean : (n_samples, n_features)
+        covariances : (n_samples, n_features, n_features) float64
+            Only with `return_cov`; 0 for known values.
+
+        Raises
+        ------
+        ValueError
+            If X has NaN and `missing` is "error", or the number of features differs.
+        MemoryError
+            If the covariances do not fit into memory.
+
+        Examples
+        --------
+        >>> from mlcore.mixture import GaussianMixture
+        >>> covariances = [[[1.0, 0.5], [0.5, 1.0]]]
+        >>> mixture = GaussianMixture.from_parameters([1.0], [[0.0, 0.0]], covariances)
+        >>> mixture = mixture.set_params(missing="ignore")
+        >>> mixture.conditional_mean([[2.0, float("nan")]], return_cov=True)[1]
+        array([[[0.  , 0.  ],
+                [0.  , 0.75]]])
+        """
+        mean = self.impute(X)
+        if not as_bool(return_cov, "return_cov", owner=type(self).__name__):
+            return mean
+        X = self._check_X(X, reset=False, like=self._like())
+        family = as_covariance_type(self.covariance_type_)
+        with single_threaded_blas():
+            parameters = self._fitted_components().parameters(self)
+            return mean, covariances_given_known(X, parameters, family)
 
     def marginal(self, features: Any) -> "GaussianMixture":
         """Return the mixture of some features.
@@ -403,7 +475,8 @@ class GaussianMixture(Mixture):
         given = start_values.finite_array(values, "values", chosen.shape, f"{owner}: ")
         parameters = self._fitted_components().parameters(self)
         family = as_covariance_type(self.covariance_type_)
-        return self._of_features(conditional(parameters, family, chosen, given))
+        weights, means, sigma = conditional(parameters, family, chosen, given[None])
+        return self._of_features((weights[0], means[0], sigma))
 
     def _of_features(self, parts):
         weights, means, sigma = parts
@@ -453,6 +526,27 @@ class GaussianMixture(Mixture):
         for name in ("covariances_", "precisions_", "precisions_cholesky_"):
             if name in state and state[name].shape != shape:
                 raise ValueError(f"{name} are not of the kind {self.covariance_type_!r}.")
+
+    def _report(self, run, components):
+        super()._report(run, components)
+        owner, n_empty = type(self).__name__, getattr(self, "n_empty_rows_", 0)
+        if n_empty:
+            warn(
+                "UserWarning",
+                f"{owner}: nothing is known of {n_empty} rows (see n_empty_rows_): they tell "
+                "nothing of the components, and slow the fit. Leave them out.",
+            )
+        pairs = getattr(self, "never_together_", ())
+        if len(pairs):
+            names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_)).tolist()
+            some = ", ".join(f"{names[i]!r} and {names[j]!r}" for i, j in pairs[:_PAIRS].tolist())
+            some += ", ..." if len(pairs) > _PAIRS else ""
+            warn(
+                "UserWarning",
+                f"{owner}: no row has both features of {len(pairs)} pairs, {some} (see "
+                "never_together_): the rows do not tell their correlation given the others, which "
+                "stays what the start makes of it. Do not interpret it.",
+            )
 
     def _settings(self):
         settings = super()._settings()

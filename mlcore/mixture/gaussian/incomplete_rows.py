@@ -11,31 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from mlcore.mixture.gaussian.covariances import CovarianceType
+from mlcore.mixture.gaussian.missing_rows import MissingRows
 from mlcore.mixture.gaussian.parameters import Parameters, Statistics
-from mlcore.runtime.memory import require_memory
 
 _BLOCK_VALUES = 1 << 17
 _LOG_2_PI = np.log(2 * np.pi)
 
 
-class IncompleteRows:
-    """As `e_step.Rows`, with NaN for what is missing; sums in float64.
-
-    `added` is the number that the M-step adds to variances; imputed values do not count it.
-    """
-
-    weight: Any
-    total: float
-
-    def __init__(self, X: Any, weight: Any, family: CovarianceType, added: float) -> None:
-        self.X, self.weight, self._family, self._added = X, weight, family, added
-        self.total = float(len(X) if weight is None else weight.sum())
-        self.merged = False  # as of `e_step.Rows`
-
-    def in_single(self, parameters: Parameters) -> bool:
-        """Return False: sums are in float64."""
-        return False
+class IncompleteRows(MissingRows):
+    """Rows in their order; features are independent within a component."""
 
     def statistics(
         self, parameters: Parameters, *, exact: bool = False, centres: Any = None
@@ -67,16 +51,11 @@ class IncompleteRows:
 
     def densities(self, parameters: Parameters, *, with_proba: bool = False) -> Any:
         """Return log p(x_i), the likeliest components and, if asked for, the responsibilities."""
-        n, k, out = len(self.X), len(parameters.weights), self.X.dtype
-        if with_proba:
-            require_memory(
-                n, k, out.itemsize, what="the probabilities", instead="pass fewer rows at a time"
-            )
-        density, labels = np.empty(n, out), np.empty(n, np.intp)
-        proba = np.empty((n if with_proba else 0, k), out)
+        k = len(parameters.weights)
+        density, labels, proba = self._outputs(k, with_proba)
         for rows, X, missing in self._blocks(k):
             log_densities, r = _responsibilities(X, missing, parameters)
-            density[rows] = np.maximum(log_densities, np.finfo(out).min)
+            density[rows] = np.maximum(log_densities, np.finfo(density.dtype).min)
             labels[rows] = r.argmax(axis=1)
             if with_proba:
                 proba[rows] = r
