@@ -15,6 +15,7 @@ from mlcore.mixture.gaussian.gaussian_mixture import GaussianMixture
 
 _Criterion = Literal["aic", "bic", "icl"]
 _CRITERIA = get_args(_Criterion)
+_LONG = 20  # rows of a table; of more covariance types, BIC alone is printed
 _NEAR = 2.0  # difference of criteria that hardly tells two mixtures from each other
 
 
@@ -48,9 +49,23 @@ class MixtureSelection(NamedTuple):
 
     def __str__(self) -> str:
         columns = {name: column.tolist() for name, column in self.table.items()}
+        if "covariance_type" in columns and len(columns["bic"]) > _LONG:
+            return self._by_type(columns)
         return tables.text(columns, best=self._place)
 
     __repr__ = __str__
+
+    def _by_type(self, columns):
+        """Return BIC by covariance type and number of components, as text."""
+        types, numbers, best = columns["covariance_type"], columns["n_components"], self._place
+        bic = dict(zip(zip(types, numbers, strict=True), columns["bic"], strict=True))
+        kinds = [*dict.fromkeys(types)]
+        crossed = {"bic, n_components": kinds} | {
+            str(k): [bic.get((kind, k), math.nan) for kind in kinds] for k in dict.fromkeys(numbers)
+        }
+        text = tables.text(crossed, best=kinds.index(types[best]))
+        text = text.replace("<- best", f"<- best with {numbers[best]} components")
+        return f"{text}\n(to_frame() has all columns)"
 
     @property
     def _place(self):

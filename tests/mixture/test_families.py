@@ -495,4 +495,12 @@ def test_all_families_are_compared():
     assert_allclose(table["bic"].min(), 561.728462115075, atol=0.01)
     single = table["bic"][table["n_components"] == 1]
     assert len(set(single)) == 3
+    header, *lines, last = str(found).splitlines()
+    assert header.split() == ["bic,", "n_components", "1", "2"] and len(lines) == 14
+    for family, line in zip(FAMILIES, lines, strict=True):
+        printed = line.removesuffix(" <- best with 2 components").split()
+        own = table["bic"][table["covariance_type"] == family]
+        assert printed == [family, *(f"{value:.6g}" for value in own)]
+        assert line.endswith("best with 2 components") == (family == "VEV")
+    assert last == "(to_frame() has all columns)"
     assert set(TYPES) > set(FAMILIES)
