@@ -240,14 +240,14 @@ class GaussianComponents(Components):
 
     def attributes(self, parameters: Parameters) -> dict[Any, Any]:
         weights, means, sigma, factors = parameters
-        family, d = self.family, means.shape[1]
+        family, (k, d) = self.family, means.shape
         return {
             "weights_": weights,
             "means_": means,
-            "covariances_": family.published(sigma, d),
+            "covariances_": family.published(sigma, k, d),
             "covariance_type_": family.name,
-            "precisions_": family.published(family.precisions(factors), d),
-            "precisions_cholesky_": family.published(factors, d),
+            "precisions_": family.published(family.precisions(factors), k, d),
+            "precisions_cholesky_": family.published(factors, k, d),
             "origin_": self.scale.origin,
             "data_variances_": self.scale.variances,
         }

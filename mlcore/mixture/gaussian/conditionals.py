@@ -80,9 +80,7 @@ def covariances_given_known(
             rows = alike[lo : lo + _ROWS]
             values = X[np.ix_(rows, known)].astype(np.float64)
             r, means, sigma = conditional(parameters, family, known, values)
-            within = np.broadcast_to(
-                family.as_matrices(sigma, len(u)), (r.shape[1], len(u), len(u))
-            )
+            within = family.as_matrices(sigma, r.shape[1], len(u))
             away = means - (r[:, None] @ means)
             between = (away * r[:, :, None]).swapaxes(1, 2) @ away
             C[np.ix_(rows, u, u)] = np.tensordot(r, within, 1) + between

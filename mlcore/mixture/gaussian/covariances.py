@@ -222,6 +222,12 @@ class Tied(Matrices):
         C, factors = raised_to_limit(S[None], grain[None], units_of(data_variances), reg_covar)
         return C[0], factors[0]
 
+    def as_matrices(self, values: np.ndarray, k: int, d: int) -> np.ndarray:
+        return np.repeat(values[None], k, axis=0)
+
+    def of_matrices(self, matrices: np.ndarray) -> np.ndarray:
+        return matrices[0]
+
     def expected(self, parameters: Parameters, origin: Any, reg_covar: float | None) -> Statistics:
         weights, means, sigma, _ = parameters
         offsets = means - origin
@@ -284,8 +290,8 @@ class Variances(CovarianceType):
     def squares(self, second: np.ndarray) -> np.ndarray:
         return second
 
-    def as_matrices(self, values: np.ndarray, d: int) -> np.ndarray:
-        return values.reshape(len(values), -1, 1) * np.eye(d)
+    def as_matrices(self, values: np.ndarray, k: int, d: int) -> np.ndarray:
+        return values.reshape(k, -1, 1) * np.eye(d)
 
     def cluster_moments(self, clusters: Clusters, scale: DataScale) -> np.ndarray:
         _, weight, labels, differences, missing, mass, filled = clusters
@@ -432,7 +438,7 @@ FULL = Full("VVV", "full")
 
 def _of_family(name):
     if name[2] != "I":
-        return Full(name)
+        return Tied(name) if name == "EEE" else Full(name)
     return Spherical(name) if name[1] == "I" else Diagonal(name)
 
 

@@ -292,8 +292,8 @@ class GaussianMixture(Mixture):
         """Return volumes, shapes and orientations of the covariances."""
         k, d = self.means_.shape
         family = as_covariance_type(self.covariance_type_)
-        values = family.as_matrices(family.internal(self.covariances_), d)
-        return decomposed(family.family, np.broadcast_to(values, (k, d, d)))
+        values = family.as_matrices(family.internal(self.covariances_), k, d)
+        return decomposed(family.family, values)
 
     def sample(self, n_samples: int = 1) -> tuple[np.ndarray, np.ndarray]:
         """Return rows drawn from the mixture by `random_state`, and their components, in order.
@@ -481,7 +481,7 @@ class GaussianMixture(Mixture):
     def _of_features(self, parts):
         weights, means, sigma = parts
         family = as_covariance_type(self.covariance_type_)
-        matrices = family.published(sigma, means.shape[1])
+        matrices = family.published(sigma, *means.shape)
         return type(self).from_parameters(weights, means, matrices, family.of_some_features)
 
     def update(self, statistics: Any) -> Self:

@@ -296,16 +296,16 @@ class CovarianceType(ABC):
         """Return the shape of covariances, precisions and factors as users see them."""
         return (k, d, d) if self.given_as_matrices else self.shape(k, d)
 
-    def published(self, values: np.ndarray, d: int) -> np.ndarray:
+    def published(self, values: np.ndarray, k: int, d: int) -> np.ndarray:
         """Return covariances, precisions or factors as users see them."""
-        return self.as_matrices(values, d) if self.given_as_matrices else values
+        return self.as_matrices(values, k, d) if self.given_as_matrices else values
 
     def internal(self, values: np.ndarray) -> np.ndarray:
         """Return covariances, precisions or factors of those that users see."""
         return self.of_matrices(values) if self.given_as_matrices else values
 
-    def as_matrices(self, values: np.ndarray, d: int) -> np.ndarray:
-        """Return covariances, precisions or factors as matrices, one for each component or all."""
+    def as_matrices(self, values: np.ndarray, k: int, d: int) -> np.ndarray:
+        """Return covariances, precisions or factors as matrices (k, d, d)."""
         return values
 
     def of_matrices(self, matrices: np.ndarray) -> np.ndarray:
@@ -327,10 +327,10 @@ class CovarianceType(ABC):
         if matrices is None or any(factor_of(one) is None for one in matrices):
             return None
         own = self.of_matrices(matrices)
-        if not self.separate:
+        if not (self.separate or self.shared):
             own = self._maximized(np.ones(len(own)), own, None)
         roots = np.sqrt(np.diagonal(matrices, axis1=1, axis2=2))
-        differences = np.abs(self.published(own, values.shape[1]) - matrices)
+        differences = np.abs(self.published(own, *values.shape[:2]) - matrices)
         least = _MEMBER * roots[:, :, None] * roots[:, None, :]
         return None if (differences > least).any() else own
 
