@@ -54,7 +54,7 @@ def test_samples_end_as_soon_as_p_is_too_large():
     assert_array_equal(early.samples, whole.samples[:n])
 
 
-@pytest.mark.filterwarnings("ignore:.*nothing is known of:UserWarning")
+@pytest.mark.filterwarnings("ignore:.*rows without a known value:UserWarning")
 def test_samples_have_the_holes_words_and_kinds_of_the_data():
     rng = np.random.default_rng(2)
     order_free = np.random.default_rng(0)

@@ -17,7 +17,7 @@ from mlcore.mixture import GaussianMixture
 from mlcore.mixture.gaussian.covariances import FAMILIES
 
 # Rows of which nothing is known are drawn here and there.
-pytestmark = pytest.mark.filterwarnings("ignore:.*nothing is known of:UserWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:.*rows without a known value:UserWarning")
 
 TYPES = ("full", "tied", "diag", "spherical")
 FORMS = ("EII", "EEI", "VEI", "EVI", "EEE", "VEE", "EEV", "VEV", "EVV")  # M-steps by hand below
@@ -368,8 +368,8 @@ def test_features_never_together_and_empty_rows_are_told(kind, weighted):
     assert_array_equal(model.never_together_, np.reshape(expected, (-1, 2)))
     assert free or expected == [(1, 3), (1, 4)]
     assert model.n_empty_rows_ == 3 - weighted
-    assert f"nothing is known of {3 - weighted} rows" in text
-    assert free or "2 pairs, 'b' and 'd', 'b' and 'e' (see never_together_)" in text
+    assert f"rows without a known value: {3 - weighted} (see n_empty_rows_)" in text
+    assert free or "2, 'b' and 'd', 'b' and 'e' (see never_together_)" in text
     assert np.isfinite(model.covariances_).all()
     again = pickle.loads(pickle.dumps(model))
     assert_array_equal(again.never_together_, model.never_together_)
@@ -377,6 +377,42 @@ def test_features_never_together_and_empty_rows_are_told(kind, weighted):
     assert not hasattr(model, "never_together_")
     complete = GaussianMixture(2, covariance_type=kind, missing="ignore").fit(np.nan_to_num(X))
     assert complete.n_empty_rows_ == 0 and complete.never_together_.shape == (0, 2)
+
+
+def hard_rows():
+    X = rows(70, 3, 2, 0)
+    return {
+        "far": X + 1e8,
+        "large": X * [1e130, 1e126, 1e122],
+        "constant feature": np.c_[X, np.full(70, 7.0)],
+        "wide": rows(6, 8, 2, 0),
+        "copies": np.repeat(X[:6], 7, axis=0),
+        "two rows": X[:2],
+        "one row": X[:1],
+        "equal": np.ones((12, 2)),
+    }
+
+
+@each("case", list(hard_rows()))
+@each("reg_covar", [None, 0])
+def test_hard_rows_with_holes(case, reg_covar):
+    X = hard_rows()[case]
+    holes = np.random.default_rng(1).random(X.shape) < 0.2
+    holes[0] = False
+    X[holes] = np.nan
+    X.setflags(write=False)
+    options = {"missing": "ignore", "reg_covar": reg_covar, "random_state": 0, "max_iter": 20}
+    for kind in ("full", *FAMILIES[3:]):
+        model = GaussianMixture(min(2, len(X)), covariance_type=kind, **options)
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            model.fit(X)
+        assert "RuntimeWarning" not in {one.category.__name__ for one in told}, kind
+        assert np.isfinite(model.covariances_).all() and np.isfinite(model.lower_bound_), kind
+        drawn = model.impute(X, n_draws=2, random_state=0)
+        assert np.isfinite(drawn).all() and (drawn[:, ~holes] == X[~holes]).all(), kind
+        C = model.conditional_mean(X, return_cov=True)[1]
+        assert np.linalg.eigvalsh(C).min() >= -1e-9 * np.abs(C).max(), kind
 
 
 @each("kind", TYPES + ("VVE", "EEV", "EEI"))

@@ -10,7 +10,7 @@ from scipy.stats import norm
 from mlcore.mixture import GaussianMixture, select_mixture
 
 # Rows of which nothing is known are drawn here and there.
-pytestmark = pytest.mark.filterwarnings("ignore:.*nothing is known of:UserWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:.*rows without a known value:UserWarning")
 
 
 def blobs(n=400, d=4, k=3, holes=0.2, seed=0):

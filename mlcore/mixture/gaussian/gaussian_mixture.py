@@ -533,8 +533,8 @@ class GaussianMixture(Mixture):
         if n_empty:
             warn(
                 "UserWarning",
-                f"{owner}: nothing is known of {n_empty} rows (see n_empty_rows_): they tell "
-                "nothing of the components, and slow the fit. Leave them out.",
+                f"{owner}: rows without a known value: {n_empty} (see n_empty_rows_). They tell "
+                "nothing of the components, and slow the fit: leave them out.",
             )
         pairs = getattr(self, "never_together_", ())
         if len(pairs):
@@ -543,9 +543,9 @@ class GaussianMixture(Mixture):
             some += ", ..." if len(pairs) > _PAIRS else ""
             warn(
                 "UserWarning",
-                f"{owner}: no row has both features of {len(pairs)} pairs, {some} (see "
-                "never_together_): the rows do not tell their correlation given the others, which "
-                "stays what the start makes of it. Do not interpret it.",
+                f"{owner}: pairs of features that no row has both of: {len(pairs)}, {some} (see "
+                "never_together_). The rows do not tell their correlation given the others, which "
+                "stays what the start makes of it: do not interpret it.",
             )
 
     def _settings(self):

@@ -169,9 +169,7 @@ class CovarianceType(ABC):
             return self.floor(S, means, variances, reg_covar)
         S, _ = self.floor(S, means, variances, reg_covar)
         S = self._maximized(mass, S, before)
-        factors = self.factors_of(S)
-        # Singular by rounding alone: raised until they are not.
-        return self.floor(S, means, variances, 0.0) if factors is None else (S, factors)
+        return self.floor(S, means, variances, 0.0)  # what rounding leaves singular is raised
 
     def _maximized(self, mass, S, before):
         W = S * mass.reshape(-1, *(S.ndim - 1) * [1])
