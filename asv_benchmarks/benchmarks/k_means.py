@@ -51,6 +51,22 @@ class Lloyd:
         return self.fit().inertia_
 
 
+class MissingValues:
+    """A tenth of the values is missing; complete samples for comparison."""
+
+    params, param_names = ["error", "ignore"], ["missing"]
+
+    def setup(self, missing):
+        self.X = blobs(50_000, 8, 16, "float64")
+        self.start, rng = self.X[:16].copy(), np.random.default_rng(1)
+        if missing == "ignore":
+            self.X[rng.random(self.X.shape) < 0.1] = np.nan
+        self.model = KMeans(16, init=self.start, max_iter=20, tol=0, missing=missing)
+
+    def time_fit(self, missing):
+        self.model.fit(self.X)
+
+
 class Documents:
     """Sparse rows of length 1, like tf-idf, against one product of all rows with the centres."""
 

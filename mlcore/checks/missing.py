@@ -10,6 +10,7 @@ from mlcore.checks.arrays import real_array
 from mlcore.checks.samples import as_samples
 
 Missing = Literal["error", "ignore"]
+_BLOCK = 2**16  # values
 
 
 def with_missing(X: Any, check: Callable[..., Any], missing: Missing) -> Any:
@@ -42,6 +43,28 @@ def keep_missing(X: Any, check: Callable[..., Any]) -> Any:
         return sp.csr_array((data, checked.indices, checked.indptr), shape=checked.shape)
     checked[missing] = np.nan  # a copy, not X itself
     return checked
+
+
+def has_missing(X: Any) -> bool:
+    """Return True if a checked array has NaN."""
+    return bool(np.isnan(X.min(initial=np.inf)))
+
+
+def require_known(X: np.ndarray, weight: np.ndarray | None, owner: str) -> None:
+    """Raise ValueError, which names it, if no row of positive weight has a value of a column."""
+    unknown = np.ones(X.shape[1], dtype=bool)
+    step = max(1, _BLOCK // X.shape[1])
+    for start in range(0, len(X), step):
+        block = X[start : start + step]
+        if weight is not None:
+            block = block[weight[start : start + step] > 0]
+        unknown &= np.isnan(block).all(axis=0)
+        if not unknown.any():
+            return
+    raise ValueError(
+        f"{owner}: all values of column {int(np.argmax(unknown))} of X are missing, so that "
+        "nothing is known of it: at least one must be given."
+    )
 
 
 def _without_missing(X):

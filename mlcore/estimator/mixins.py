@@ -6,14 +6,48 @@ its parameters.
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from types import MethodType
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 from scipy import sparse
 
-from mlcore.checks import as_labels, as_targets, as_weights, label_type
+from mlcore.checks import as_choice, as_labels, as_targets, as_weights, label_type
 from mlcore.checks.errors import warn
+from mlcore.checks.missing import Missing, has_missing, with_missing
+
+
+class TakesMissing:
+    """Mixin of models that take NaN of dense rows, None and NA for missing values.
+
+    They do with ``missing="ignore"``; else the refusal of NaN names the parameter.
+    """
+
+    missing: Missing
+
+    def _as_samples(self, X, **options):
+        owner = type(self).__name__
+        as_choice(self.missing, "missing", get_args(Missing), owner=owner)
+        if self.missing == "ignore":
+            options.pop("check_finite", None)
+        check = partial(super()._as_samples, **options)
+        checked = with_missing(X, check, self.missing)
+        if sparse.issparse(checked) and self.missing == "ignore" and has_missing(checked.data):
+            raise ValueError(
+                f"{owner}: sparse X contains NaN, but values may be missing in dense data only: "
+                "use X.toarray()."
+            )
+        return checked
+
+    def _incomplete(self, X):
+        """Return True if values of checked rows are missing."""
+        return self.missing == "ignore" and not sparse.issparse(X) and has_missing(X)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.missing == "ignore"
+        return tags
 
 
 class Classifier:

@@ -11,7 +11,7 @@ from scipy import sparse as sp
 
 from mlcore.blocks import fit_blocks, row_blocks
 from mlcore.cluster import KMeans
-from mlcore.cluster.k_means.k_means_parallel import DrawFarRows, squared_distances
+from mlcore.cluster.k_means.starts.k_means_parallel import DrawFarRows, squared_distances
 from mlcore.datasets import load_digits
 
 DIGITS, _ = load_digits()

@@ -11,8 +11,8 @@ from contract import case
 from mlcore.cluster.k_means.assignment import Assignment
 from mlcore.cluster.k_means.lloyd import lloyd
 from mlcore.cluster.k_means.origin_and_unit import choose_units
-from mlcore.cluster.k_means.seeding import k_means_plus_plus
 from mlcore.cluster.k_means.small_assignment import SmallAssignment
+from mlcore.cluster.k_means.starts.seeding import k_means_plus_plus
 from mlcore.numerics.seeds.row_sampler import RowSampler
 
 SHAPES = [(1, 1, 1), (7, 1, 7), (60, 3, 4), (150, 4, 3), (65, 17, 30), (500, 2, 9)]

@@ -1,8 +1,9 @@
 """Assignment of samples to their nearest centres: the passes of Lloyd's algorithm.
 
-`Assignment` is for dense samples, `SmallAssignment` for few of them, `SparseAssignment` for CSR
-rows. Each takes centres in the units of its samples and keeps `labels`; `assign` searches, `totals`
-gives the sums of samples and of weights by label.
+`Assignment` is for dense samples, `SmallAssignment` for few of them, `IncompleteAssignment` for
+those with missing values, `SparseAssignment` for CSR rows. Each takes centres in the units of its
+samples and keeps `labels`; `assign` searches, `totals` gives the sums of samples and of weights by
+label.
 """
 
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse as sp
 
+from mlcore.cluster.k_means.incomplete_assignment import IncompleteAssignment
 from mlcore.cluster.k_means.nearest_center import (
     Bounds,
     PlainSearch,
@@ -123,6 +125,8 @@ def assignment_of(
     """Return the assignment that suits `X`, for `max_iter` passes at most."""
     if sp.issparse(X):
         return SparseAssignment(X, weights, units, n_clusters, max_iter)
+    if units.incomplete:
+        return IncompleteAssignment(X, weights, units, n_clusters, max_iter)
     if X.size * n_clusters <= _FEW:
         return SmallAssignment(X, weights, units, n_clusters)
     return Assignment(X, weights, units, n_clusters, max_iter)
@@ -134,6 +138,10 @@ def nearest_labels(X: Any, units: OriginAndUnit, centers: Any) -> np.ndarray:
         assignment = SparseAssignment(X, np.empty(0), units, len(centers), 1, summed=False)
         assignment.assign(centers)
         return assignment.labels
+    if units.incomplete:
+        rows = IncompleteAssignment(X, np.empty(0), units, len(centers), 1, summed=False)
+        rows.assign(centers)
+        return rows.labels
     k, d = centers.shape
     if X.size * k <= _FEW:
         small = SmallAssignment(X, np.empty(0), units, k, summed=False)

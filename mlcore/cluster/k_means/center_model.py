@@ -18,9 +18,15 @@ from mlcore.checks import (
     scaled_weights,
 )
 from mlcore.cluster.k_means.assignment import assignment_of, nearest_labels
+from mlcore.cluster.k_means.incomplete_assignment import filled, squared_distances
 from mlcore.cluster.k_means.lloyd import objective
-from mlcore.cluster.k_means.origin_and_unit import OriginAndUnit, choose_units, shared_units
-from mlcore.cluster.k_means.seeding import k_means_plus_plus
+from mlcore.cluster.k_means.origin_and_unit import (
+    OriginAndUnit,
+    choose_units,
+    shared_units,
+    sums_of_known,
+)
+from mlcore.cluster.k_means.starts.seeding import k_means_plus_plus
 from mlcore.estimator import progress
 from mlcore.estimator.model import Clusterer, Model, Transformer, warn
 from mlcore.numerics.seeds.row_sampler import RowSampler, random_rows
@@ -196,7 +202,9 @@ class CentroidModel(RowSums, CenterModel):
         wide = centers.astype(np.float64)
         norms = np.square(wide).sum(axis=1)
         for rows, block in units.blocks(X, k * (2**10 + 2 * X.shape[1])):
-            if sp.issparse(block):
+            if units.incomplete:
+                distances = np.sqrt(squared_distances(block.astype(np.float64), wide))
+            elif sp.issparse(block):
                 own = np.asarray(block.multiply(block).sum(axis=1)).reshape(-1, 1)
                 distances = np.sqrt(np.maximum(0, own + norms - 2 * (block @ wide.T)))
             else:
@@ -218,7 +226,8 @@ class CentroidModel(RowSums, CenterModel):
         score : float
             Minus the inertia of these samples: at most 0.
         """
-        return -self.partial_statistics(X, y, sample_weight).objective
+        assignment, units, centers = self._assigned(X, sample_weight)
+        return -self._in_range(float(units.back(objective(assignment, centers))))
 
     # ---- sums over rows
 
@@ -240,6 +249,7 @@ class CentroidModel(RowSums, CenterModel):
         rng = self._rng()
         checked = self._check_X(X, reset=True)
         weights, _ = self._weights(sample_weight, checked.shape[0])
+        self._require_complete(self._incomplete(checked))
         units, _ = choose_units(checked, weights)
         centers = next(self._starts(checked, weights, units, 1, rng))
         attributes = self._center_attributes(centers, units, checked)
@@ -260,10 +270,8 @@ class CentroidModel(RowSums, CenterModel):
         statistics : Statistics
             Sums of the rows of each centre, with their weights.
         """
-        X, units, centers = self._new_samples(X)
-        weights = np.empty(0) if sample_weight is None else as_weights(sample_weight, X.shape[0])
-        assignment = assignment_of(X, weights, units, len(centers), 1)
-        assignment.assign(centers)
+        assignment, units, centers = self._assigned(X, sample_weight)
+        self._require_complete(units.incomplete)
         sums, counts = assignment.totals()
         return Statistics(
             np.ldexp(sums, units.power),
@@ -271,20 +279,43 @@ class CentroidModel(RowSums, CenterModel):
             self._in_range(float(units.back(objective(assignment, centers)))),
         )
 
+    def _assigned(self, X, sample_weight):
+        """Return the assignment of rows to their nearest centres, its units, and these in them."""
+        X, units, centers = self._new_samples(X)
+        weights = np.empty(0) if sample_weight is None else as_weights(sample_weight, X.shape[0])
+        assignment = assignment_of(X, weights, units, len(centers), 1)
+        assignment.assign(centers)
+        return assignment, units, centers
+
     # ---- for subclasses
+
+    def _incomplete(self, X):
+        """Return True if values of checked rows are missing."""
+        return False
+
+    def _require_complete(self, incomplete):
+        if incomplete:
+            raise ValueError(
+                f"{type(self).__name__}: X has missing values, which sums over rows, as of blocks, "
+                "do not take: fit all rows at once, or fill the gaps first."
+            )
 
     def _new_samples(self, X):
         """Return checked samples for a fitted model, their units, and the centres in these."""
         X = self._check_X(X, reset=False, like=getattr(self, "offsets_", None))
         origin = self.origin_ if self.origin_.any() and not sp.issparse(X) else None
         offsets = self.offsets_ if origin is not None else self.cluster_centers_
-        units = shared_units(X, offsets, origin)
+        units = shared_units(X, offsets, origin, self._incomplete(X))
         return X, units, np.ldexp(offsets, -units.power)
 
     def _starts(self, X, weights, units, n_starts, rng):
         """Yield initial centres, in these units."""
         drawn = isinstance(self.init, str)
         sampler = RowSampler(X, weights) if drawn else None
+        fill = None
+        if drawn and units.incomplete:
+            mass, sums, _ = sums_of_known(X, weights, units)
+            fill = np.divide(sums, mass, out=np.zeros(len(sums)), where=mass > 0)
         for _ in range(n_starts):
             if not drawn:
                 centers, what = self.init, "init"
@@ -296,10 +327,11 @@ class CentroidModel(RowSums, CenterModel):
                 if self.init == "random":
                     rows = random_rows(sampler, self.n_clusters, X.shape[0], rng)
                 else:
-                    rows = k_means_plus_plus(X, weights, units, self.n_clusters, rng, sampler)
+                    rows = k_means_plus_plus(X, weights, units, self.n_clusters, rng, sampler, fill)
                 centers = X[rows]
                 centers = centers.toarray() if sp.issparse(centers) else centers
             centers = units.place(centers)
+            centers = centers if fill is None else filled(centers, fill)
             yield np.ascontiguousarray(centers, dtype=X.dtype)
 
     @staticmethod

@@ -49,6 +49,8 @@ def left_by_rounding(
     """
     rounding = rounding_of_search(squares, X.shape[1], X.dtype)
     least = (64 * EPS) ** 2 * squares  # of samples that differ from their centres by rounding
+    if units.incomplete:  # distances from differences, exact but for their relative rounding
+        return 0.0, 0.0
     if rounding <= _DOUBTFUL * clustering.inertia or clustering.inertia <= least:
         return 0.0, 0.0
     if len(clustering.centers) < n_clusters:

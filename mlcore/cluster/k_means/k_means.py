@@ -6,6 +6,7 @@ from typing import Any, Literal, NamedTuple, Self
 import numpy as np
 
 from mlcore.checks.arrays import Numbers
+from mlcore.checks.missing import Missing, require_known
 from mlcore.checks.stored import stored
 from mlcore.cluster.k_means.assignment import assignment_of
 from mlcore.cluster.k_means.center_model import CentroidModel, Init, Statistics
@@ -16,9 +17,10 @@ from mlcore.cluster.k_means.evidence import (
     warn_of_rise,
     warn_of_rounding,
 )
-from mlcore.cluster.k_means.k_means_parallel import start_over_blocks
 from mlcore.cluster.k_means.lloyd import lloyd, squared_moves
 from mlcore.cluster.k_means.origin_and_unit import choose_units
+from mlcore.cluster.k_means.starts.k_means_parallel import start_over_blocks
+from mlcore.estimator.mixins import TakesMissing
 from mlcore.estimator.progress import Progress
 
 
@@ -34,7 +36,7 @@ class Step(NamedTuple):
     _stored = {"shift": "float", "rounding": "float"}
 
 
-class KMeans(CentroidModel):
+class KMeans(TakesMissing, CentroidModel):
     r"""Find centres that are near the samples.
 
     .. math:: \min_{c_1, \dots, c_k} \sum_i w_i \min_j |x_i - c_j|^2,
@@ -64,6 +66,13 @@ class KMeans(CentroidModel):
     callback : callable or None, default=None
         Called with ``step=, objective=, change=, seconds=`` while the fit runs; raising stops it.
     random_state : None, int, Generator or RandomState, default=None
+    missing : {"error", "ignore"}, default="error"
+        Whether NaN of dense rows is refused, or a missing value. Then the sum is over the known
+        values, ``sum_i w_i min_j sum_{f known of i} (x_if - c_jf)²``, of which each step lowers it:
+        a distance is over what is known of the sample, and a feature of a centre is the mean over
+        its samples that know it; one that none of them knows stays as it was. Seeds take means of
+        the features for their missing values. A row of which nothing is known has label 0 and
+        moves no centre.
 
     Attributes
     ----------
@@ -141,6 +150,7 @@ class KMeans(CentroidModel):
         verbose: bool | int = False,
         callback: Callable[..., Any] | None = None,
         random_state: Any = None,
+        missing: Missing = "error",
     ) -> None:
         self.n_clusters = n_clusters
         self.init = init
@@ -150,6 +160,7 @@ class KMeans(CentroidModel):
         self.verbose = verbose
         self.callback = callback
         self.random_state = random_state
+        self.missing = missing
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the centres.
@@ -177,7 +188,10 @@ class KMeans(CentroidModel):
         with Progress(self.verbose, self.callback, owner, self) as progress:
             checked = self._check_X(X, reset=True)
             weights, weight_power = self._weights(sample_weight, checked.shape[0])
-            units, moments = choose_units(checked, weights)
+            incomplete = self._incomplete(checked)
+            if incomplete:
+                require_known(checked, weights if len(weights) else None, owner)
+            units, moments = choose_units(checked, weights, incomplete=incomplete)
 
             def objective(value):
                 return np.ldexp(units.back(value), weight_power)
@@ -225,6 +239,46 @@ class KMeans(CentroidModel):
             converged_=best.converged and not hidden,
         )
         return self
+
+    def impute(self, X: Any) -> np.ndarray:
+        """Return the rows with the values of the nearest centres for missing ones, NaN.
+
+        What is known is kept bit for bit. It takes ``missing="ignore"``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        values : (n_samples, n_features)
+            A new array, of the type of the checked rows.
+
+        Raises
+        ------
+        TypeError
+            If X is sparse.
+        ValueError
+            If X has NaN and `missing` is "error", or the number of features differs.
+
+        Examples
+        --------
+        >>> from mlcore.cluster import KMeans
+        >>> X = [[0.0, 1.0], [0.0, float("nan")], [8.0, 9.0], [float("nan"), 9.0]]
+        >>> model = KMeans(n_clusters=2, missing="ignore", random_state=0).fit(X)
+        >>> model.impute(X).tolist()
+        [[0.0, 1.0], [0.0, 1.0], [8.0, 9.0], [8.0, 9.0]]
+        """
+        like = getattr(self, "offsets_", None)
+        values = np.array(self._check_X(X, reset=False, accept_sparse=False, like=like))
+        if self._incomplete(values):
+            labels = self.predict(values)
+            step = max(1, 2**16 // values.shape[1])
+            for start in range(0, len(values), step):
+                block = values[start : start + step]
+                own = self.cluster_centers_[labels[start : start + step]]
+                np.copyto(block, own, where=np.isnan(block))
+        return values
 
     def begin_over_blocks(self, total: Callable[[Any], Any], seed: int) -> None:
         """Draw the centres anew among all rows, if `begin` has drawn them by k-means++.

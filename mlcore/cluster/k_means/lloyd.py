@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mlcore.cluster.k_means.incomplete_assignment import IncompleteAssignment
 from mlcore.cluster.k_means.small_assignment import SmallAssignment
 from mlcore.cluster.k_means.sparse_assignment import SparseAssignment
 
@@ -120,7 +121,45 @@ def _sparse_steps(assignment, centers, max_iter, tol, squares, report):
     return assignment.centers(), trace, changed, converged
 
 
-_STEPS_OF = {SmallAssignment: _several_steps, SparseAssignment: _sparse_steps}
+def _incomplete_steps(assignment, centers, max_iter, tol, squares, report):
+    """As `_steps`, for samples with missing values: a mean is over those that know the feature."""
+    trace, converged = [], False
+    for step in range(1, max_iter + 1):
+        changed = assignment.assign(centers)
+        sums, mass = assignment.totals()
+        known, wide = assignment.known(), centers.astype(np.float64)
+        inner = float((known * wide**2 - 2 * wide * sums).sum())
+        trace.append(max(0.0, squares + inner))
+        if changed == 0:
+            report(step, trace[-1], 0.0)
+            converged = True
+            break
+        for j, i in _farthest(assignment, centers, mass) if (mass <= 0).any() else ():
+            weight, old = _weight(assignment, i), assignment.labels[i]
+            if mass[old] <= weight:
+                continue
+            x = assignment.row(i)
+            at = ~np.isnan(x)
+            known[old, at] -= weight
+            sums[old, at] -= weight * x[at]
+            known[old, known[old] < 1e-9 * mass[old]] = 0  # the rounding of a difference
+            known[j, at], sums[j, at] = weight, weight * x[at]
+            mass[old], mass[j] = mass[old] - weight, weight
+        moved = np.divide(sums, known, out=wide, where=known > 0).astype(centers.dtype)
+        shift = float(squared_moves(centers, moved).sum())
+        centers = moved
+        report(step, trace[-1], shift)
+        if shift <= tol:
+            converged = True
+            break
+    return centers, trace, changed, converged
+
+
+_STEPS_OF = {
+    IncompleteAssignment: _incomplete_steps,
+    SmallAssignment: _several_steps,
+    SparseAssignment: _sparse_steps,
+}
 
 
 def means(sums: Any, mass: Any, centers: Any) -> Any:
@@ -173,20 +212,9 @@ def _inertia(assignment, centers):
 
 def _reseed(assignment, centers, sums, mass):
     """Move the centres without samples to the samples farthest from theirs."""
-    empty = np.flatnonzero(mass <= 0)
     sums, mass = sums.copy(), mass.copy()
-    kept = np.empty(0), np.empty(0, dtype=np.int64)
-    for rows, squared in assignment.distances(centers):
-        if len(assignment.weights):
-            squared = np.where(assignment.weights[rows] > 0, squared, 0)
-        farthest = np.argsort(-squared, kind="stable")[: len(empty)]
-        both = np.r_[kept[0], squared[farthest]], np.r_[kept[1], rows.start + farthest]
-        best = np.argsort(-both[0], kind="stable")[: len(empty)]
-        kept = both[0][best], both[1][best]
-    rounding = _rounding(centers)
-    for j, i in zip(empty, kept[1][kept[0] > rounding], strict=False):
-        weight = assignment.weights[i] if len(assignment.weights) else 1.0
-        old = assignment.labels[i]
+    for j, i in _farthest(assignment, centers, mass):
+        weight, old = _weight(assignment, i), assignment.labels[i]
         if mass[old] <= weight:
             continue
         x = assignment.row(i)
@@ -196,6 +224,25 @@ def _reseed(assignment, centers, sums, mass):
     return sums, mass
 
 
+def _weight(assignment, i):
+    return assignment.weights[i] if len(assignment.weights) else 1.0
+
+
+def _farthest(assignment, centers, mass):
+    """Return pairs of a centre without samples and of a sample, those farthest from theirs."""
+    empty = np.flatnonzero(mass <= 0)
+    kept = np.empty(0), np.empty(0, dtype=np.int64)
+    for rows, squared in assignment.distances(centers):
+        if len(assignment.weights):
+            squared = np.where(assignment.weights[rows] > 0, squared, 0)
+        farthest = np.argsort(-squared, kind="stable")[: len(empty)]
+        both = np.r_[kept[0], squared[farthest]], np.r_[kept[1], rows.start + farthest]
+        best = np.argsort(-both[0], kind="stable")[: len(empty)]
+        kept = both[0][best], both[1][best]
+    rounding = _rounding(centers)
+    return list(zip(empty, kept[1][kept[0] > rounding], strict=False))
+
+
 def _rounding(centers):
     """Return the squared distance up to which a sample equals its centre but for rounding."""
     return _DUPLICATE**2 * float(np.square(centers, dtype=np.float64).sum(axis=1).max())
@@ -203,7 +250,7 @@ def _rounding(centers):
 
 def _renumbered(labels, kept, assignment, centers):
     """Return labels among the centres kept; samples of weight 0 may have to change."""
-    number = (np.cumsum(kept) - 1).astype(np.int32)
+    number = np.where(kept, np.cumsum(kept) - 1, 0).astype(np.int32)  # others are as the first
     if not kept[labels].all():
         assignment.assign(np.where(kept[:, None], centers, centers[kept][0]))
         labels = assignment.labels

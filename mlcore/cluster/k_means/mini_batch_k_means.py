@@ -118,6 +118,7 @@ class MiniBatchKMeans(BeginsWithFirstRows, CentroidModel):
 
     _instead = {
         "compute_labels": "drop it: fit always sets labels_; partial_fit never does",
+        "missing": "use KMeans: batches take complete rows only",
         "init_size": "drop it: seeds are drawn from all samples",
         "reassignment_ratio": "drop it: a centre that stays without samples begins anew",
     }

@@ -69,7 +69,7 @@ class PlainSearch:
         self._limits = np.zeros(max(k, 32), dtype=np.float32)
         self._filtered = self._previous is not None and len(self._gaps) > 0
         if self._filtered:
-            own, others = _movements(self._previous, wide)
+            own, others = center_movements(self._previous, wide)
             self._movement = self._movement + own + others
             longest = (1 + d * _SINGLE_EPS) * float(self._max_squares.max())
             self._max_norm = max(self._max_norm, np.sqrt(longest) + self._origin_norm)
@@ -166,7 +166,7 @@ class Bounds:
         if self._first:
             self._group(wide, centers.dtype)
         else:
-            own, others = _movements(self._centers, wide)
+            own, others = center_movements(self._centers, wide)
             self._own_moved += own
             self._others_moved += others
             in_group = np.where(self._fill, own[self._places], 0).max(axis=1)
@@ -291,7 +291,7 @@ def _groups_of_near(centers, members, size):
     yield from _groups_of_near(centers, order[half:], size)
 
 
-def _movements(before, now):
+def center_movements(before: np.ndarray, now: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return how far each centre moved, and the largest movement of any other."""
     moved = np.sqrt(np.square(now - before).sum(axis=1)) * (1 + 1e-9)
     farthest = np.argmax(moved)

@@ -27,10 +27,14 @@ _SQUARES = 2.0**-40, 2.0**80  # in this range bounds in single precision lose no
 
 
 class OriginAndUnit(NamedTuple):
-    """Origin and unit: a sample x becomes ``(x - origin) 2^-power``, in blocks of rows on use."""
+    """Origin and unit: a sample x becomes ``(x - origin) 2^-power``, in blocks of rows on use.
+
+    `incomplete` samples are dense and have NaN for missing values.
+    """
 
     origin: np.ndarray | None = None
     power: int = 0
+    incomplete: bool = False
 
     def place(self, X: Any) -> Any:
         """Return rows in these units; `X` itself if there is neither origin nor power."""
@@ -78,21 +82,34 @@ class Moments(NamedTuple):
     variance: float
 
 
-def choose_units(X: Any, weights: Any, origin: Any = None) -> tuple[OriginAndUnit, Moments]:
-    """Return units for `X`, and its moments in them; `weights` are empty for ones."""
+def choose_units(
+    X: Any, weights: Any, origin: Any = None, incomplete: bool = False
+) -> tuple[OriginAndUnit, Moments]:
+    """Return units for `X`, and its moments in them; `weights` are empty for ones.
+
+    Moments of `incomplete` samples are of their known values.
+    """
+    if incomplete:
+        units = OriginAndUnit(_origin_of_known(X), incomplete=True)
+        return _in_range(X, weights, units, _moments_of_known)
     if origin is None and not sp.issparse(X) and X.size <= _FEW:
         moments = _moments_in_own_units(X, weights)
         if moments is not None:
             return OriginAndUnit(), moments
     units = OriginAndUnit(far_origin(X) if origin is None else origin)
-    moments = _moments(X, weights, units)
+    return _in_range(X, weights, units, _moments)
+
+
+def _in_range(X, weights, units, moments_of):
+    """Return units whose squares are in range, and the moments in them."""
+    moments = moments_of(X, weights, units)
     low, high = _SQUARES
     squares = moments.squares / moments.weight
     if not low * X.shape[1] <= squares <= high / X.shape[0]:
         power = frexp(_largest(X, units))[1]
         if power:
             units = units._replace(power=power)
-            moments = _moments(X, weights, units)
+            moments = moments_of(X, weights, units)
     return units, moments
 
 
@@ -109,9 +126,11 @@ def _moments_in_own_units(X, weights):
     return None
 
 
-def shared_units(X: Any, offsets: np.ndarray, origin: np.ndarray | None) -> OriginAndUnit:
+def shared_units(
+    X: Any, offsets: np.ndarray, origin: np.ndarray | None, incomplete: bool = False
+) -> OriginAndUnit:
     """Return units for distances from rows of `X` to ``origin + offsets``."""
-    units = OriginAndUnit(origin)
+    units = OriginAndUnit(origin, incomplete=incomplete)
     largest = max(_largest(X, units), float(np.abs(offsets).max()))
     low, high = _SQUARES
     return units if low <= largest**2 <= high else units._replace(power=frexp(largest)[1])
@@ -141,8 +160,9 @@ def _in_cache(X):
 
 
 def _largest(X, units):
+    largest = np.fmax if units.incomplete else np.maximum
     return max(
-        float(np.abs(block.data if sp.issparse(block) else block).max(initial=0))
+        float(largest.reduce(np.abs(block.data if sp.issparse(block) else block), None, initial=0))
         for _, block in units.blocks(X, _in_cache(X))
     )
 
@@ -173,6 +193,38 @@ def _sparse_moments(X, weights, units):
             squares += float(np.dot(of_entries * block.data, block.data))
         weight = float(weights.sum()) if len(weights) else float(X.shape[0])
         return _moments_of_sums(weight, sums, squares)
+
+
+def _origin_of_known(X):
+    """Return the origin of samples with NaN: that of some of them, the gaps filled by means."""
+    pilot = X[:: max(1, len(X) // _PILOT)]
+    known = ~np.isnan(pilot)
+    power = frexp(float(np.fmax.reduce(np.abs(pilot), None, initial=0)))[1]
+    values = np.ldexp(np.where(known, pilot, 0), -power)
+    means = values.sum(axis=0, dtype=np.float64) / np.maximum(known.sum(axis=0), 1)
+    return far_origin(np.ldexp(np.where(known, values, means), power).astype(X.dtype))
+
+
+def sums_of_known(X: Any, weights: Any, units: OriginAndUnit) -> tuple[np.ndarray, ...]:
+    """Return weights, weighted sums and sums of squares of the known values of features, (d,)."""
+    d = X.shape[1]
+    mass, sums = np.zeros(d), np.zeros((_CHUNKS, 2, d))
+    threads = effective_threads(4 * X.size)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for rows, block in units.blocks(X, _in_cache(X)):
+            w, known = weights[rows] if len(weights) else weights, block == block
+            mass += w @ known if len(weights) else known.sum(axis=0)
+            _ext.add_powers(np.where(known, block, 0), w, sums, threads)
+    return mass, *sums.sum(axis=0)
+
+
+def _moments_of_known(X, weights, units):
+    mass, first, second = sums_of_known(X, weights, units)
+    weight = float(weights.sum()) if len(weights) else float(len(X))
+    with np.errstate(over="ignore", invalid="ignore"):
+        variances = np.maximum(0, second - first**2 / np.maximum(mass, 1e-300))
+        variance = float((variances / np.maximum(mass, 1e-300)).mean())
+        return Moments(weight, float(second.sum()), variance)
 
 
 def _moments_of_sums(weight, sums, squares):

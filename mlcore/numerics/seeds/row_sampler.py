@@ -12,6 +12,7 @@ from scipy import sparse as sp
 from mlcore.runtime.threads import single_threaded_blas
 
 _BLOCK = 2**14  # rows summed at a time
+_MISSING = 0.3690123
 
 
 class RowSampler:
@@ -27,7 +28,10 @@ class RowSampler:
                 block = X if n <= _BLOCK else X[start : start + _BLOCK]
                 if not sp.issparse(block):
                     block = np.asarray(block, dtype=np.float64)
-                keys[start : start + _BLOCK] = block @ direction
+                sums = block @ direction
+                if np.isnan(sums).any():  # missing values count as one that no data have
+                    sums = np.where(np.isnan(block), _MISSING, block) @ direction
+                keys[start : start + _BLOCK] = sums
         order = np.argsort(keys)
         del keys
         self._order = order.astype(np.int32 if n < 2**31 else np.int64)

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse as sp
 
+from mlcore.cluster.k_means.incomplete_assignment import IncompleteDistances
 from mlcore.cluster.k_means.nearest_center import lower_to_candidates
 from mlcore.cluster.k_means.sparse_assignment import SparseRows, seed_columns
 from mlcore.numerics.seeds.greedy_seeds import (
@@ -21,12 +22,22 @@ _FEW = 2**24  # differences of one start: some milliseconds, in a single call
 
 
 def k_means_plus_plus(
-    X: Any, weights: Any, units: Any, n_clusters: int, rng: np.random.Generator, sampler: Any
+    X: Any,
+    weights: Any,
+    units: Any,
+    n_clusters: int,
+    rng: np.random.Generator,
+    sampler: Any,
+    fill: Any = None,
 ) -> np.ndarray:
     """Return indices of up to `n_clusters` rows of X, seeds by squared distances.
 
-    `X` (n, d) is dense or CSR; `weights`, float64 (n,), are empty for ones.
+    `X` (n, d) is dense or CSR; `weights`, float64 (n,), are empty for ones. Missing values of
+    seeds are those of `fill` (d,).
     """
+    if units.incomplete:
+        distances = IncompleteDistances(X, weights, units, fill)
+        return greedy_seeds(distances, n_clusters, sampler, rng)
     if sp.issparse(X):
         costs = _SparseDistances(X, weights, units, n_candidates(n_clusters))
         return greedy_seeds(costs, n_clusters, sampler, rng)

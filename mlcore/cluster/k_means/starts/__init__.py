@@ -1,0 +1,1 @@
+"""Initial centres of k-means."""
