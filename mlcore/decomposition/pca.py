@@ -20,6 +20,7 @@ from mlcore.checks import (
 )
 from mlcore.checks.arrays import require_finite
 from mlcore.checks.errors import warn
+from mlcore.checks.missing import Missing
 from mlcore.checks.stored import stored
 from mlcore.decomposition.dimension import (
     NumberWanted,
@@ -27,6 +28,13 @@ from mlcore.decomposition.dimension import (
     without_rounding,
 )
 from mlcore.decomposition.normal_density import log_densities
+from mlcore.decomposition.probabilistic_pca import (
+    KnownValues,
+    fit_known,
+    log_units,
+    of_components,
+    rows_to_fit,
+)
 from mlcore.decomposition.scatter_eigenpairs import ScatterEigenpairs, scatter_eigenpairs
 from mlcore.decomposition.spectrum import (
     FAR,
@@ -41,6 +49,7 @@ from mlcore.decomposition.spectrum import (
 from mlcore.decomposition.summary import ColumnUnits, Variances, divisor_of, summary
 from mlcore.decomposition.verification import PCAVerification, verified
 from mlcore.estimator import progress
+from mlcore.estimator.mixins import TakesMissing
 from mlcore.estimator.model import Model, Transformer
 from mlcore.estimator.progress import Progress
 from mlcore.numerics.scatter import (
@@ -62,6 +71,7 @@ from mlcore.row_sums import OnePass, merged
 from mlcore.runtime.threads import single_threaded_blas
 
 _EXPONENT = {4: 28, 8: 230}  # by bytes of a number: larger powers of two are taken out of the data
+_EM_STEPS = 2000
 _WEIGHT = 1e-9  # the passes add the same weights, in any order
 
 
@@ -92,6 +102,7 @@ class _Settings(NamedTuple):
     svd_solver: str
     ddof: int
     lanczos: LanczosSettings
+    em_steps: int
 
     def powers(self, X: Any, origin: np.ndarray) -> np.ndarray:
         """Return powers of two of the largest deviations, of each column if scaled, (d,)."""
@@ -150,7 +161,7 @@ def _older_pass(tail):
     return FirstPass(total, mean, ScatterEigenpairs(*pairs))
 
 
-class PCA(OnePass, Transformer, Model):
+class PCA(TakesMissing, OnePass, Transformer, Model):
     r"""Project on the orthogonal directions of the largest variance.
 
     The components are the leading eigenvectors of the covariance C of the rows, which solve
@@ -184,6 +195,13 @@ class PCA(OnePass, Transformer, Model):
         `residuals_` tell what is reached.
     random_state : None, int, Generator or RandomState
         Start of block Lanczos; the others draw nothing.
+    missing : {"error", "ignore"}, default="error"
+        Whether NaN of dense rows is refused, or a missing value. Then components, mean and noise
+        are those of the greatest likelihood of the known values, by EM: probabilistic principal
+        components, right where values are missing at random. `svd_solver` does nothing then; `tol`
+        is the mean log-likelihood that may still be gained, and `iterated_power` the most steps
+        ("auto": 2000). Complete rows are fitted as ever. Rows of which nothing is known are left
+        out.
     verbose : bool or int, default=False
         Print the steps of block Lanczos: True about once a second, 2 each; the others have one.
     callback : callable, optional
@@ -227,10 +245,19 @@ class PCA(OnePass, Transformer, Model):
         True if it is proved that no component was missed; False where the variances of the last
         component and the next are as good as equal, or the covariance was not formed, as by block
         Lanczos: then `verify` can prove it.
-    solver_ : {"scatter", "gram", "qr", "lanczos"}
+    solver_ : {"scatter", "gram", "qr", "lanczos", "em"}
+        After "em" there are attributes more, and C of `residuals_` is the covariance after another
+        step.
+    objective_trace_ : (n_steps,) float64
+        After "em": mean log-likelihood of what is known of a row, before each step; with ``ddof=0``
+        the last is the `score`. No step lowers it.
+    remaining_gain_ : float
+        After "em": what further steps would add to it, by the ratio of the last gains.
+    n_iter_ : int
+        After "em": number of steps.
     converged_ : bool
-        False where block Lanczos did not reach `tol`, and where blocks have been summed once and
-        variances are so small that another pass over the blocks makes them more accurate.
+        False where block Lanczos or EM did not reach `tol`, and where blocks have been summed once
+        and variances are so small that another pass over the blocks makes them more accurate.
     origin_ : (n_features,)
         Point near the first rows, from which sums are taken.
     n_features_in_, feature_names_in_
@@ -285,6 +312,9 @@ class PCA(OnePass, Transformer, Model):
     complete_: bool
     solver_: str
     converged_: bool
+    objective_trace_: np.ndarray
+    remaining_gain_: float
+    n_iter_: int
     origin_: np.ndarray
     _units_: ColumnUnits
     _solution_: Variances
@@ -312,6 +342,9 @@ class PCA(OnePass, Transformer, Model):
         "complete_": "bool",
         "solver_": "text",
         "converged_": "bool",
+        "objective_trace_": "float64 t?",
+        "remaining_gain_": "float",
+        "n_iter_": "count",
         "origin_": "float f",
         "_units_": ColumnUnits,
         "_solution_": Variances,
@@ -350,6 +383,7 @@ class PCA(OnePass, Transformer, Model):
         random_state: Any = None,
         verbose: bool | int = False,
         callback: Callable[..., Any] | None = None,
+        missing: Missing = "error",
     ) -> None:
         self.n_components = n_components
         self.center = center
@@ -362,6 +396,7 @@ class PCA(OnePass, Transformer, Model):
         self.random_state = random_state
         self.verbose = verbose
         self.callback = callback
+        self.missing = missing
 
     # ---- fit
 
@@ -394,6 +429,11 @@ class PCA(OnePass, Transformer, Model):
         checked = self._check_X(X, reset=True, check_finite=False)
         n, d = checked.shape
         weight = None if sample_weight is None else as_weights(sample_weight, n)
+        if self._incomplete(checked):
+            checked, weight = rows_to_fit(checked, weight, owner)
+            if self._incomplete(checked):
+                return self._fit_known(X, checked, weight, settings)
+            n, d = checked.shape
         n_rows = n if weight is None else int(np.count_nonzero(weight))
         total = float(n if weight is None else weight.sum())
         most = min(max(n_rows, int(min(total, d))), d)
@@ -428,6 +468,46 @@ class PCA(OnePass, Transformer, Model):
         self._set_fitted(X, **fitted)
         return self
 
+    def _fit_known(self, X, checked, weight, settings):
+        """Fit to rows with NaN, all of which know something."""
+        (n, d), owner = checked.shape, settings.owner
+        wanted = settings.wanted
+        if wanted.share is not None or wanted.most_likely:
+            raise ValueError(
+                f"{owner}: n_components={self.n_components!r} needs complete rows: with missing "
+                "values n_components must be an integer or None."
+            )
+        most = min(n, d - 1)
+        k = wanted.among(most, f"min(n_samples, n_features - 1)={most}", owner).k
+        total = float(n if weight is None else weight.sum())
+        divisor = divisor_of(total, settings.ddof, n, owner)
+        with settings.lanczos.progress:
+            run, spectrum, origin, mean, units = fit_known(checked, weight, k, settings, divisor)
+        near = origin.astype(checked.dtype)
+        values = spectrum.values
+        fitted = summary(spectrum, values, divisor, n, near, mean, units, settings.scale)
+        fitted["n_samples_"] = round(total)
+        fitted |= {"objective_trace_": np.array(run.trace), "n_iter_": len(run.trace) - 1}
+        self._set_fitted(X, **fitted, remaining_gain_=run.remaining)
+        return self
+
+    def _known_values(self, X):
+        """Return checked rows with NaN in groups, and the model of their distribution."""
+        variances, U = self._solution_, self.components_.astype(np.float64)
+        unit = np.ldexp(self._units_.scale, self._units_.power)
+        origin = self.origin_.astype(np.float64)
+        mean = (self.mean_ - origin) / unit
+        model = of_components(U, mean, variances.along, variances.noise)
+        return KnownValues(X, np.empty(0), origin, self._units_), model
+
+    def _complete(self, X, what):
+        if self._incomplete(X):
+            raise ValueError(
+                f"{type(self).__name__}: X has missing values, which {what} does not take: fill "
+                "the gaps with `impute` first."
+            )
+        return X
+
     def _check_loaded(self):
         if self._sums_ is not None and self._sums_.mean.shape != self.origin_.shape:
             raise ValueError("PCA has sums over other features than it has.")
@@ -436,11 +516,12 @@ class PCA(OnePass, Transformer, Model):
     def _settings(self):
         owner = type(self).__name__
         as_bool(self.whiten, "whiten", owner=owner)
-        steps = STEPS
+        steps, em_steps = STEPS, _EM_STEPS
         if isinstance(self.iterated_power, str):
             as_choice(self.iterated_power, "iterated_power", ("auto",), owner=owner)
         else:
-            steps = 1 + as_integer(self.iterated_power, "iterated_power", owner=owner, at_least=0)
+            em_steps = as_integer(self.iterated_power, "iterated_power", owner=owner, at_least=0)
+            steps = 1 + em_steps
         require_random_state(self.random_state, owner=owner)
         tol = float(as_real(self.tol, "tol", owner=owner, above=0))
         return _Settings(
@@ -457,6 +538,7 @@ class PCA(OnePass, Transformer, Model):
                 self.random_state,
                 Progress(self.verbose, self.callback, owner, self),
             ),  # fmt: skip
+            em_steps,
         )
 
     # ---- the same, by sums over blocks of rows
@@ -476,7 +558,7 @@ class PCA(OnePass, Transformer, Model):
             This model.
         """
         settings = self._settings()
-        checked = self._check_X(X, reset=True)
+        checked = self._complete(self._check_X(X, reset=True), "a sum over blocks")
         d = checked.shape[1]
         settings.wanted.among(d, f"n_features={d}", settings.owner)
         origin = settings.origin(checked)
@@ -509,6 +591,7 @@ class PCA(OnePass, Transformer, Model):
         checked = self._check_X(
             X, reset=False, like=getattr(self, "origin_", None), check_finite=first is not None
         )
+        self._complete(checked, "a sum over blocks")
         n, origin = checked.shape[0], self.origin_.astype(np.float64)
         weight = None if sample_weight is None else as_weights(sample_weight, n)
         if first is None:
@@ -701,7 +784,7 @@ class PCA(OnePass, Transformer, Model):
         settings = self._settings()
         self._check_ready()
         checked = self._check_X(X, reset=False, like=self.components_)
-        n = checked.shape[0]
+        n = self._complete(checked, "verify").shape[0]
         weight = None if sample_weight is None else as_weights(sample_weight, n)
         divisor = divisor_of(n if weight is None else weight.sum(), self.ddof, n, settings.owner)
         origin, units = self.origin_.astype(np.float64), self._units_
@@ -720,6 +803,9 @@ class PCA(OnePass, Transformer, Model):
     def transform(self, X: Any) -> Any:
         """Return the projections of the rows of `X`, (n_samples, n_components_), of the fit's type.
 
+        Of rows with missing values they are those expected given the known values, which are the
+        projections of `impute`.
+
         Parameters
         ----------
         X : array-like or sparse of shape (n_samples, n_features)
@@ -730,7 +816,7 @@ class PCA(OnePass, Transformer, Model):
             In the precision of the fit, or the frame of `set_output`.
         """
         self._check_ready()
-        checked = self._check_X(X, reset=False, like=self.components_)
+        checked = self._filled(self._check_X(X, reset=False, like=self.components_))
         if sp.issparse(checked) and not self._far():
             U = self.components_.T.astype(np.float64) / self.scale_[:, None]
             products = CentredProducts(checked, np.ones(checked.shape[0]), self.mean_)
@@ -744,6 +830,47 @@ class PCA(OnePass, Transformer, Model):
             whitening = np.where(deviations > 0, 1 / np.where(deviations > 0, deviations, 1), 0)
             out *= whitening.astype(out.dtype)
         return self._wrap(out, X)
+
+    @single_threaded_blas()
+    def impute(self, X: Any) -> np.ndarray:
+        """Return the rows with each missing value, NaN, replaced by its mean given the known ones.
+
+        The mean is that of the normal distribution of `get_covariance`. What is known is kept bit
+        for bit. It takes ``missing="ignore"``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        values : (n_samples, n_features)
+            A new array, of the type of the checked rows.
+
+        Raises
+        ------
+        TypeError
+            If X is sparse.
+        ValueError
+            If X has NaN and `missing` is "error", or the number of features differs.
+
+        Examples
+        --------
+        >>> from mlcore.decomposition import PCA
+        >>> X = [[1.0, 2.0], [2.0, 4.1], [3.0, 5.9], [4.0, 8.0], [5.0, 10.1]]
+        >>> model = PCA(1, missing="ignore").fit(X)
+        >>> model.impute([[6.0, float("nan")]]).round(1).tolist()
+        [[6.0, 12.1]]
+        """
+        self._check_ready()
+        checked = self._check_X(X, reset=False, accept_sparse=False, like=self.components_)
+        return self._filled(checked) if self._incomplete(checked) else np.array(checked)
+
+    def _filled(self, X):
+        if not self._incomplete(X):
+            return X
+        rows, model = self._known_values(X)
+        return rows.imputed(model)
 
     @single_threaded_blas()
     def inverse_transform(self, X: Any) -> np.ndarray:
@@ -784,6 +911,7 @@ class PCA(OnePass, Transformer, Model):
         """
         self._check_ready()
         checked = self._check_X(X, reset=False, like=self.components_)
+        self._complete(checked, "a reconstruction")
         out = np.empty(checked.shape[0])
         for rows, block in self._centred(checked):
             block = block - (block @ self.components_.T) @ self.components_
@@ -820,7 +948,7 @@ class PCA(OnePass, Transformer, Model):
 
     @single_threaded_blas()
     def score_samples(self, X: Any) -> np.ndarray:
-        """Return the log density of each row of `X`.
+        """Return the log density of each row of `X`, of missing values that of the known ones.
 
         The covariance is that of `get_covariance`. Without noise the density is that within the
         hull of the data, and that of other points is 0.
@@ -843,6 +971,12 @@ class PCA(OnePass, Transformer, Model):
                 f"{type(self).__name__}: without discarded variance the density is that "
                 f"within the hull of the data: choose n_components < rank_={self.rank_}.",
             )
+        if self._incomplete(checked):
+            rows, model = self._known_values(checked)
+            out, logs = rows.densities(model), log_units(self._units_)
+            for some, block in row_blocks(checked):
+                out[some] -= ~np.isnan(block) @ logs
+            return out
         U = self.components_.astype(np.float64)
         return log_densities(checked, self.mean_, U, self._units_, variances)
 
