@@ -22,6 +22,21 @@ def rows(n_samples, n_features, dtype):
     return X.astype(dtype)
 
 
+class MissingValues:
+    """Steps of EM where a tenth of the values is missing: most rows have a pattern of their own."""
+
+    params, param_names = [10, 60], ["n_features"]
+
+    def setup(self, n_features):
+        rng = np.random.default_rng(0)
+        low = rng.normal(size=(20_000, 4)) @ rng.normal(size=(4, n_features))
+        self.X = low + rng.normal(size=low.shape)
+        self.X[rng.random(low.shape) < 0.1] = np.nan
+
+    def time_ten_steps(self, _):
+        PCA(4, missing="ignore", iterated_power=10, tol=1e-300).fit(self.X)
+
+
 class ByScatter:
     """More rows than features; the floor is NumPy's centred product and LAPACK's eigenpairs."""
 
