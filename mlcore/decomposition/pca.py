@@ -3,7 +3,6 @@
 import copy
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -23,16 +22,15 @@ from mlcore.checks.errors import warn
 from mlcore.checks.missing import Missing
 from mlcore.checks.stored import stored
 from mlcore.decomposition.dimension import (
-    NumberWanted,
     wanted_components,
     without_rounding,
 )
 from mlcore.decomposition.normal_density import log_densities
 from mlcore.decomposition.probabilistic_pca import (
-    KnownValues,
     fit_known,
-    log_units,
-    of_components,
+    known_log_densities,
+    known_values,
+    require_number,
     rows_to_fit,
 )
 from mlcore.decomposition.scatter_eigenpairs import ScatterEigenpairs, scatter_eigenpairs
@@ -43,6 +41,7 @@ from mlcore.decomposition.spectrum import (
     CentredRows,
     LanczosSettings,
     Search,
+    Settings,
     Solver,
     route,
 )
@@ -53,15 +52,10 @@ from mlcore.estimator.mixins import TakesMissing
 from mlcore.estimator.model import Model, Transformer
 from mlcore.estimator.progress import Progress
 from mlcore.numerics.scatter import (
-    Moments,
     Scatter,
-    column_moments,
     in_larger_units,
-    in_range,
     larger_powers,
     merged_scatter,
-    origin_of,
-    powers_of_two,
     require_in_units,
     row_blocks,
     scatter_of,
@@ -90,66 +84,6 @@ class FirstPass(NamedTuple):
     mean: np.ndarray  # (d,) float64: as those of `Scatter`
     pairs: ScatterEigenpairs  # with the directions along which a second pass sums
     _stored = {"weight": "float", "mean": "float64 f", "pairs": ScatterEigenpairs}
-
-
-class _Settings(NamedTuple):
-    """Checked parameters of a `PCA`, and what follows from them."""
-
-    owner: str
-    wanted: NumberWanted
-    center: bool
-    scale: bool
-    svd_solver: str
-    ddof: int
-    lanczos: LanczosSettings
-    em_steps: int
-
-    def powers(self, X: Any, origin: np.ndarray) -> np.ndarray:
-        """Return powers of two of the largest deviations, of each column if scaled, (d,)."""
-        power = powers_of_two(X, origin)
-        return power if self.scale else np.full(len(power), power.max())
-
-    def first_sums(
-        self, X: Any, weight: np.ndarray | None, origin: np.ndarray, whole: bool
-    ) -> tuple[Scatter | Moments, np.ndarray, np.ndarray]:
-        """Return sums over ``2^-power x``, the whole scatter or its diagonal; squares and power.
-
-        These are the diagonal, (d,), and the powers of two, (d,), that bring it into range.
-        """
-        sums = partial(scatter_of, owner=self.owner) if whole else column_moments
-        power = np.zeros(len(origin), np.int64)
-        total = sums(X, weight, origin, power=power)
-        squares = self.about(total).squares
-        if not in_range(squares if self.scale else squares.max(), X.dtype).all():
-            power = self.powers(X, origin)
-            if power.any():
-                total = sums(X, weight, origin, power=power)
-                squares = self.about(total).squares
-        return total, squares, power
-
-    def origin(self, X: Any) -> np.ndarray:
-        """Return the origin of the sums, (d,) float64: 0 if rows are not centred."""
-        return origin_of(X) if self.center else np.zeros(X.shape[1])
-
-    def about(self, sums: Any) -> Any:
-        """Return the sums about the mean, or, if rows are not centred, about 0, the origin."""
-        if self.center:
-            return sums
-        weight, mean, zeros = sums.weight, sums.mean, np.zeros(len(sums.mean))
-        if isinstance(sums, Scatter):
-            return Scatter(weight, zeros, sums.scatter + np.outer(weight * mean, mean))
-        return Moments(weight, zeros, sums.squares + weight * mean**2)
-
-    def units(self, power: np.ndarray, squares: np.ndarray, divisor: float) -> ColumnUnits:
-        """Return the units of rows: by their sums of squares, if they are scaled."""
-        if not self.scale:
-            return ColumnUnits(power, np.ones(len(squares)))
-        deviations = np.sqrt(squares / divisor)
-        return ColumnUnits(power, np.where(deviations > 0, deviations, 1.0))
-
-    def scaled(self, scatter: np.ndarray, units: ColumnUnits) -> np.ndarray:
-        """Return the scatter of rows in their units."""
-        return scatter / np.outer(units.scale, units.scale) if self.scale else scatter
 
 
 def _older_units(power, unit):
@@ -471,14 +405,7 @@ class PCA(TakesMissing, OnePass, Transformer, Model):
     def _fit_known(self, X, checked, weight, settings):
         """Fit to rows with NaN, all of which know something."""
         (n, d), owner = checked.shape, settings.owner
-        wanted = settings.wanted
-        if wanted.share is not None or wanted.most_likely:
-            raise ValueError(
-                f"{owner}: n_components={self.n_components!r} needs complete rows: with missing "
-                "values n_components must be an integer or None."
-            )
-        most = min(n, d - 1)
-        k = wanted.among(most, f"min(n_samples, n_features - 1)={most}", owner).k
+        k = require_number(settings.wanted, min(n, d - 1), owner)
         total = float(n if weight is None else weight.sum())
         divisor = divisor_of(total, settings.ddof, n, owner)
         with settings.lanczos.progress:
@@ -493,12 +420,8 @@ class PCA(TakesMissing, OnePass, Transformer, Model):
 
     def _known_values(self, X):
         """Return checked rows with NaN in groups, and the model of their distribution."""
-        variances, U = self._solution_, self.components_.astype(np.float64)
-        unit = np.ldexp(self._units_.scale, self._units_.power)
-        origin = self.origin_.astype(np.float64)
-        mean = (self.mean_ - origin) / unit
-        model = of_components(U, mean, variances.along, variances.noise)
-        return KnownValues(X, np.empty(0), origin, self._units_), model
+        U, origin = self.components_.astype(np.float64), self.origin_.astype(np.float64)
+        return known_values(X, U, self.mean_, origin, self._units_, self._solution_)
 
     def _complete(self, X, what):
         if self._incomplete(X):
@@ -524,7 +447,7 @@ class PCA(TakesMissing, OnePass, Transformer, Model):
             steps = 1 + em_steps
         require_random_state(self.random_state, owner=owner)
         tol = float(as_real(self.tol, "tol", owner=owner, above=0))
-        return _Settings(
+        return Settings(
             owner,
             wanted_components(self.n_components, owner),
             as_bool(self.center, "center", owner=owner),
@@ -860,7 +783,7 @@ class PCA(TakesMissing, OnePass, Transformer, Model):
         >>> X = [[1.0, 2.0], [2.0, 4.1], [3.0, 5.9], [4.0, 8.0], [5.0, 10.1]]
         >>> model = PCA(1, missing="ignore").fit(X)
         >>> model.impute([[6.0, float("nan")]]).round(1).tolist()
-        [[6.0, 12.1]]
+        [[6.0, 12.0]]
         """
         self._check_ready()
         checked = self._check_X(X, reset=False, accept_sparse=False, like=self.components_)
@@ -972,11 +895,7 @@ class PCA(TakesMissing, OnePass, Transformer, Model):
                 f"within the hull of the data: choose n_components < rank_={self.rank_}.",
             )
         if self._incomplete(checked):
-            rows, model = self._known_values(checked)
-            out, logs = rows.densities(model), log_units(self._units_)
-            for some, block in row_blocks(checked):
-                out[some] -= ~np.isnan(block) @ logs
-            return out
+            return known_log_densities(*self._known_values(checked), self._units_)
         U = self.components_.astype(np.float64)
         return log_densities(checked, self.mean_, U, self._units_, variances)
 

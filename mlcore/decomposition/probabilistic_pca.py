@@ -15,9 +15,10 @@ import numpy as np
 from mlcore._ext.decomposition import probabilistic_pca as _ext
 from mlcore.checks.errors import warn
 from mlcore.checks.missing import require_known
+from mlcore.decomposition.dimension import NumberWanted
 from mlcore.decomposition.scatter_eigenpairs import Spectrum
-from mlcore.decomposition.spectrum import LanczosSettings
-from mlcore.decomposition.summary import ColumnUnits
+from mlcore.decomposition.spectrum import LanczosSettings, Settings
+from mlcore.decomposition.summary import ColumnUnits, Variances
 from mlcore.numerics.scatter import row_blocks
 from mlcore.runtime.memory import require_memory
 from mlcore.runtime.threads import effective_threads, pieces
@@ -308,7 +309,7 @@ def spectrum_of(run: Run, weight: float) -> Spectrum:
 
 
 def fit_known(
-    X: np.ndarray, weight: np.ndarray | None, k: int, settings: Any, divisor: float
+    X: np.ndarray, weight: np.ndarray | None, k: int, settings: Settings, divisor: float
 ) -> tuple[Run, Spectrum, np.ndarray, np.ndarray, ColumnUnits]:
     """Return the run of EM, the spectrum, and origin, mean and units of rows with NaN.
 
@@ -336,12 +337,42 @@ def fit_known(
     return run, spectrum_of(run, total), origin, run.model.mean * units.scale, units
 
 
+def require_number(wanted: NumberWanted, most: int, owner: str) -> int:
+    """Return the number of components; ValueError where the parameter needs complete rows."""
+    if wanted.share is not None or wanted.most_likely:
+        raise ValueError(
+            f"{owner}: n_components as a share or 'mle' needs complete rows: with missing values "
+            "it must be an integer or None."
+        )
+    return wanted.among(most, f"min(n_samples, n_features - 1)={most}", owner).k
+
+
 def log_units(units: ColumnUnits) -> np.ndarray:
     """Return the logarithms (d,) of the units."""
     return np.log(units.scale) + units.power * np.log(2.0)
 
 
-def of_components(U: np.ndarray, mean: np.ndarray, along: np.ndarray, noise: float) -> NormalModel:
-    """Return parameters of components U (k, d); noise that is 0 becomes next to nothing."""
-    noise = max(noise, 1e-13 * len(mean) * float(along[0]), 1e-300)
-    return NormalModel(U.T * np.sqrt(np.maximum(along - noise, 0)), mean, noise)
+def known_values(
+    X: np.ndarray,
+    U: np.ndarray,
+    mean: np.ndarray,
+    origin: np.ndarray,
+    units: ColumnUnits,
+    variances: Variances,
+) -> tuple[KnownValues, NormalModel]:
+    """Return rows and the parameters of components U (k, d) and `mean` in the units of the data.
+
+    Noise that is 0 becomes next to nothing.
+    """
+    rows, along = KnownValues(X, np.empty(0), origin, units), variances.along
+    noise = max(variances.noise, 1e-13 * len(mean) * float(along[0]), 1e-300)
+    loadings = U.T * np.sqrt(np.maximum(along - noise, 0))
+    return rows, NormalModel(loadings, (mean - origin) / rows.unit, noise)
+
+
+def known_log_densities(rows: KnownValues, model: NormalModel, units: ColumnUnits) -> np.ndarray:
+    """Return the log density (n,) of what is known of each row, in the units of the data."""
+    out, logs = rows.densities(model), log_units(units)
+    for some, block in row_blocks(rows.X):
+        out[some] -= ~np.isnan(block) @ logs
+    return out

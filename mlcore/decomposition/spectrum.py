@@ -6,6 +6,7 @@ rest of the spectrum.
 
 import itertools
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -22,8 +23,18 @@ from mlcore.decomposition.dimension import (
 )
 from mlcore.decomposition.evidence import is_complete
 from mlcore.decomposition.scatter_eigenpairs import Spectrum, scatter_eigenpairs
+from mlcore.decomposition.summary import ColumnUnits
 from mlcore.estimator.progress import Progress
 from mlcore.numerics.eigen import block_size, leading_eigenpairs, orthonormal
+from mlcore.numerics.scatter import (
+    Moments,
+    Scatter,
+    column_moments,
+    in_range,
+    origin_of,
+    powers_of_two,
+    scatter_of,
+)
 from mlcore.numerics.sparse_products import CentredProducts, column_sums
 from mlcore.runtime.memory import require_memory
 
@@ -128,6 +139,66 @@ class LanczosSettings(NamedTuple):
     max_iter: int
     random_state: Any
     progress: Progress
+
+
+class Settings(NamedTuple):
+    """Checked parameters of a `PCA`, and what follows from them."""
+
+    owner: str
+    wanted: NumberWanted
+    center: bool
+    scale: bool
+    svd_solver: str
+    ddof: int
+    lanczos: LanczosSettings
+    em_steps: int
+
+    def powers(self, X: Any, origin: np.ndarray) -> np.ndarray:
+        """Return powers of two of the largest deviations, of each column if scaled, (d,)."""
+        power = powers_of_two(X, origin)
+        return power if self.scale else np.full(len(power), power.max())
+
+    def first_sums(
+        self, X: Any, weight: np.ndarray | None, origin: np.ndarray, whole: bool
+    ) -> tuple[Scatter | Moments, np.ndarray, np.ndarray]:
+        """Return sums over ``2^-power x``, the whole scatter or its diagonal; squares and power.
+
+        These are the diagonal, (d,), and the powers of two, (d,), that bring it into range.
+        """
+        sums = partial(scatter_of, owner=self.owner) if whole else column_moments
+        power = np.zeros(len(origin), np.int64)
+        total = sums(X, weight, origin, power=power)
+        squares = self.about(total).squares
+        if not in_range(squares if self.scale else squares.max(), X.dtype).all():
+            power = self.powers(X, origin)
+            if power.any():
+                total = sums(X, weight, origin, power=power)
+                squares = self.about(total).squares
+        return total, squares, power
+
+    def origin(self, X: Any) -> np.ndarray:
+        """Return the origin of the sums, (d,) float64: 0 if rows are not centred."""
+        return origin_of(X) if self.center else np.zeros(X.shape[1])
+
+    def about(self, sums: Any) -> Any:
+        """Return the sums about the mean, or, if rows are not centred, about 0, the origin."""
+        if self.center:
+            return sums
+        weight, mean, zeros = sums.weight, sums.mean, np.zeros(len(sums.mean))
+        if isinstance(sums, Scatter):
+            return Scatter(weight, zeros, sums.scatter + np.outer(weight * mean, mean))
+        return Moments(weight, zeros, sums.squares + weight * mean**2)
+
+    def units(self, power: np.ndarray, squares: np.ndarray, divisor: float) -> ColumnUnits:
+        """Return the units of rows: by their sums of squares, if they are scaled."""
+        if not self.scale:
+            return ColumnUnits(power, np.ones(len(squares)))
+        deviations = np.sqrt(squares / divisor)
+        return ColumnUnits(power, np.where(deviations > 0, deviations, 1.0))
+
+    def scaled(self, scatter: np.ndarray, units: ColumnUnits) -> np.ndarray:
+        """Return the scatter of rows in their units."""
+        return scatter / np.outer(units.scale, units.scale) if self.scale else scatter
 
 
 class Search(NamedTuple):

@@ -1,9 +1,10 @@
-"""Principal components of rows with missing values, against sums row by row and other optimisers."""
+"""Principal components of rows with missing values, against sums by row and an optimiser."""
 
 import warnings
 
 import numpy as np
 import pytest
+from each import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -12,7 +13,6 @@ from scipy.optimize import minimize
 from scipy.stats import multivariate_normal
 from threadpoolctl import threadpool_limits
 
-from each import each
 from mlcore.decomposition import PCA
 from mlcore.decomposition.probabilistic_pca import KnownValues, NormalModel
 from mlcore.decomposition.summary import ColumnUnits
