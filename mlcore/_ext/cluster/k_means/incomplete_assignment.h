@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* values of a cache line and more: `stride` is a multiple of it */
-enum { INCOMPLETE_LANES = 16 };
+/* `stride` is a multiple of LANES, a cache line of floats; samples of a batch */
+enum { INCOMPLETE_LANES = 16, INCOMPLETE_BATCH = 128 };
 
 /* Centres as columns (d + 1, stride), infinite from the last one on, 0 in the last row; arrays without a type are of the
    samples' precision. */

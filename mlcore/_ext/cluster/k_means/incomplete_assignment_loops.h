@@ -56,35 +56,50 @@ INLINE int NAME(next_tile)(ptrdiff_t start, ptrdiff_t count, const REAL *values,
   return 1;
 }
 
+/* By lanes: the least square, the least of the others, and the place of the first. */
+typedef struct {
+  VEC best, next;
+  INTVEC place;
+} NAME(least);
+
+INLINE void NAME(fold)(const int vectors, const int ways, ptrdiff_t start, ptrdiff_t count,
+                       const REAL *values, const int64_t *at, const REAL *columns,
+                       NAME(least) * least) {
+  VEC squares[4];
+  NAME(tile)(vectors, ways, count, values, at, columns + start, squares);
+  for (int v = 0; v < vectors; v++) {
+    const MASK less = GREATER(least->best, squares[v]);
+    least->next = NAME(min)(least->next, SELECT(less, least->best, squares[v]));
+    least->place = CHOOSE(less, (INTVEC){0} + (INT)(start + v * LANES), least->place);
+    least->best = SELECT(less, squares[v], least->best);
+  }
+}
+
 /* The nearest centre, the first of equals, and the squared distances from it and from the next. */
 INLINE int32_t NAME(nearest)(const incomplete_pass *s, ptrdiff_t count, const REAL *values,
                              const int64_t *at, REAL *first, REAL *second) {
-  VEC best = (VEC){0} + (REAL)INFINITY, next = best;
-  INTVEC place = (INTVEC){0};
-  for (ptrdiff_t start = 0; start < s->stride;) {
-    VEC squares[4];
-    const int n =
-        NAME(next_tile)(start, count, values, at, (const REAL *)s->columns, s->stride, squares);
-    for (int v = 0; v < n; v++, start += LANES) {
-      const MASK less = GREATER(best, squares[v]);
-      next = NAME(min)(next, SELECT(less, best, squares[v]));
-      best = SELECT(less, squares[v], best);
-      place = CHOOSE(less, (INTVEC){0} + (INT)start, place);
-    }
+  const VEC infinite = (VEC){0} + (REAL)INFINITY;
+  NAME(least) least = {infinite, infinite, (INTVEC){0}};
+  const REAL *columns = s->columns;
+  ptrdiff_t start = 0;
+  for (; start + 4 * LANES <= s->stride; start += 4 * LANES)
+    NAME(fold)(4, 2, start, count, values, at, columns, &least);
+  if (start + 2 * LANES <= s->stride) {
+    NAME(fold)(2, 4, start, count, values, at, columns, &least);
+    start += 2 * LANES;
   }
-  const REAL least = NAME(lowest)(best);
-  unsigned equal = ~(unsigned)BITS(GREATER(best, (VEC){0} + least)) & ((1u << LANES) - 1);
+  if (start < s->stride) NAME(fold)(1, 4, start, count, values, at, columns, &least);
+  *first = NAME(lowest)(least.best);
+  const MASK more = GREATER(least.best, (VEC){0} + *first);
+  *second = NAME(lowest)(SELECT(more, least.best, least.next));
+  unsigned equal = ~(unsigned)BITS(more) & ((1u << LANES) - 1);
   int lane = __builtin_ctz(equal);
   while ((equal &= equal - 1) != 0) { /* of equals the first */
     const int another = __builtin_ctz(equal);
-    if (place[another] + another < place[lane] + lane) lane = another;
+    if (least.place[another] + another < least.place[lane] + lane) lane = another;
+    *second = *first;
   }
-  REAL others[LANES];
-  STORE(others, best);
-  others[lane] = next[lane];
-  *first = least;
-  *second = NAME(lowest)(LOAD(others));
-  return (int32_t)(place[lane] + lane);
+  return (int32_t)(least.place[lane] + lane);
 }
 
 static inline void NAME(add_known)(ptrdiff_t d, const REAL *x, double w, double *sums,
@@ -101,28 +116,38 @@ static int64_t NAME(assign)(const incomplete_pass *s, ptrdiff_t start, ptrdiff_t
                             double *mass) {
   const ptrdiff_t d = s->d;
   int64_t changed = 0;
-  for (ptrdiff_t i = start; i < stop; i++) {
-    const int32_t old = s->labels[i];
-    if (s->gaps != NULL && old >= 0 && s->gaps[i] > s->movement[old]) continue;
-    const ptrdiff_t count = NAME(known_values)(d, s->stride, X + i * d, values, at);
-    REAL first, second;
-    const int32_t label = NAME(nearest)(s, count, values, at, &first, &second);
-    if (s->gaps != NULL) {
-      const double gap = sqrt((double)second) * (1 - s->error) -
-                         sqrt((double)first) * (1 + s->error) - 1e-17 + s->movement[label];
-      s->gaps[i] = (float)(gap - fabs(gap) * 0x1p-20);
+  int32_t rows[INCOMPLETE_BATCH]; /* those of a batch whose gap does not rule out another label */
+  for (; start < stop; start += INCOMPLETE_BATCH) {
+    const int size = (int)(stop - start < INCOMPLETE_BATCH ? stop - start : INCOMPLETE_BATCH);
+    int n = 0;
+    for (int r = 0; r < size; r++) {
+      const int32_t old = s->labels[start + r];
+      rows[n] = r;
+      n += s->gaps == NULL || old < 0 || !(s->gaps[start + r] > s->movement[old]);
     }
-    if (label == old) continue;
-    s->labels[i] = label;
-    changed++;
-    if (sums == NULL || count == 0) continue;
-    const double w = s->weights != NULL ? s->weights[i] : 1;
-    if (old >= 0) {
-      NAME(add_known)(d, X + i * d, -w, sums + old * d, known + old * d);
-      mass[old] -= w;
+    for (int r = 0; r < n; r++) {
+      const ptrdiff_t i = start + rows[r];
+      const int32_t old = s->labels[i];
+      const ptrdiff_t count = NAME(known_values)(d, s->stride, X + i * d, values, at);
+      REAL first, second;
+      const int32_t label = NAME(nearest)(s, count, values, at, &first, &second);
+      if (s->gaps != NULL) {
+        const double gap = NAME(root)(second) * (1 - s->error) -
+                           NAME(root)(first) * (1 + s->error) - 1e-17 + s->movement[label];
+        s->gaps[i] = (float)(gap - fabs(gap) * 0x1p-20);
+      }
+      if (label == old) continue;
+      s->labels[i] = label;
+      changed++;
+      if (sums == NULL || count == 0) continue;
+      const double w = s->weights != NULL ? s->weights[i] : 1;
+      if (old >= 0) {
+        NAME(add_known)(d, X + i * d, -w, sums + old * d, known + old * d);
+        mass[old] -= w;
+      }
+      NAME(add_known)(d, X + i * d, w, sums + label * d, known + label * d);
+      mass[label] += w;
     }
-    NAME(add_known)(d, X + i * d, w, sums + label * d, known + label * d);
-    mass[label] += w;
   }
   return changed;
 }
