@@ -65,7 +65,7 @@ from mlcore.row_sums import OnePass, merged
 from mlcore.runtime.threads import single_threaded_blas
 
 _EXPONENT = {4: 28, 8: 230}  # by bytes of a number: larger powers of two are taken out of the data
-_EM_STEPS = 2000
+_EM_STEPS = 1000
 _WEIGHT = 1e-9  # the passes add the same weights, in any order
 
 
@@ -134,7 +134,7 @@ class PCA(TakesMissing, OnePass, Transformer, Model):
         are those of the greatest likelihood of the known values, by EM: probabilistic principal
         components, right where values are missing at random. `svd_solver` does nothing then; `tol`
         is the mean log-likelihood that may still be gained, and `iterated_power` the most steps
-        ("auto": 2000). Complete rows are fitted as ever. Rows of which nothing is known are left
+        ("auto": 1000). Complete rows are fitted as ever. Rows of which nothing is known are left
         out.
     verbose : bool or int, default=False
         Print the steps of block Lanczos: True about once a second, 2 each; the others have one.
