@@ -96,6 +96,7 @@ from mlcore.bounds.metric_intervals import (
     jaccard_interval,
     mean_loss_interval,
     quantile_interval,
+    r2_interval,
 )
 from mlcore.bounds.online_learning.mistake_bounds import (
     halving_mistake_bound,
@@ -205,6 +206,7 @@ __all__ = [
     "phi",
     "projected_ogd_regret_bound",
     "quantile_interval",
+    "r2_interval",
     "rademacher_error_bound",
     "rademacher_margin_bound",
     "radius_margin_loo_bound",

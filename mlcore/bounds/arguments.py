@@ -5,6 +5,7 @@ any size; bool is no number here, and 10.0 is the integer 10.
 """
 
 import functools
+import math
 import numbers
 from fractions import Fraction
 from typing import Any
@@ -55,6 +56,17 @@ def as_rate(value: Any, name: str) -> float:
 def as_positive(value: Any, name: str) -> float:
     """Return a finite number above 0, such as a radius, a margin or a norm."""
     return as_real(value, name, above=0)
+
+
+def as_range(value: Any, name: str) -> tuple[float, float]:
+    """Return two finite numbers, the first below the second, whose difference is finite."""
+    allowed = "two finite numbers, the first below the second"
+    if not isinstance(value, (tuple, list)) or len(value) != 2:
+        refuse(name, value, allowed)
+    low, high = (as_real(end, name) for end in value)
+    if not low < high or math.isinf(high - low):
+        refuse(name, value, allowed)
+    return low, high
 
 
 def as_counts(

@@ -129,6 +129,7 @@ OF_ONE_OBJECT = {  # a table, a classifier, two distributions, the points of one
     "mean_loss_interval",
     "quantile_interval",
     "report",
+    "r2_interval",
     "shatters",
     "teaching_dimension",
     "union_bound",

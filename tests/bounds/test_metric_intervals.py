@@ -8,7 +8,7 @@ import pytest
 from each import each
 from numpy.testing import assert_allclose
 from scipy.optimize import brentq
-from scipy.stats import binom, binomtest
+from scipy.stats import binom, binomtest, multinomial
 
 from mlcore.bounds import (
     auc_interval,
@@ -16,6 +16,7 @@ from mlcore.bounds import (
     jaccard_interval,
     mean_loss_interval,
     quantile_interval,
+    r2_interval,
 )
 
 
@@ -33,9 +34,26 @@ def hoeffding_bentkus(mean, m, delta):
     def tail(t):
         return binom.logcdf(k, m, -math.expm1(t)) - math.log(delta) + 1
 
-    first = brentq(kl, math.log1p(-mean) - 1e-12, -700, xtol=1e-13)
+    first = brentq(kl, math.log1p(-mean) - 1e-12, -1e12, xtol=1e-13, maxiter=999)
     second = brentq(tail, -1e-12, -30, xtol=1e-13) if k < m else -math.inf
     return -math.expm1(max(first, second))
+
+
+def variance_ends(values, delta):
+    """Bounds on the variance of values in [0, 1], each of which may fail with delta."""
+    twice, pairs = 2 * np.var(values, ddof=1), len(values) // 2
+    low = (1 - hoeffding_bentkus(1 - twice, pairs, delta)) / 2
+    return low, min(hoeffding_bentkus(twice, pairs, delta) / 2, 0.25)
+
+
+def mean_end(values, delta):
+    """The smaller of both upper bounds on the mean of values in [0, 1], each at delta / 2."""
+    m, mean = len(values), values.mean()
+    if m == 1:
+        return hoeffding_bentkus(mean, 1, delta)
+    variance, a = variance_ends(values, delta / 8)[1], math.log(8 / 3 / delta) / (3 * m)
+    bernstein = mean + a + math.sqrt(a**2 + 6 * variance * a)
+    return min(hoeffding_bentkus(mean, m, delta / 2), bernstein, 1)
 
 
 COUNTS = [(1, 0, 0), (0, 1, 0), (0, 0, 9), (80, 10, 10), (5, 3, 1), (10**6, 17, 10**5)]
@@ -113,22 +131,79 @@ def test_ends_fail_rarely_but_too_often_where_the_slack_is_halved():
     wrong = [np.arange(m) < i for i in k]
     auc = np.array([auc_interval(2.0 * w - 1, np.zeros(m), delta) for w in wrong])
     loss = np.array([mean_loss_interval(w * 4.0, delta, value_range=4.0) for w in wrong]) / 4
-    assert_allclose(auc, loss, atol=1e-12)
-    halved = (auc + (k / m)[:, None]) / 2
-    for truth in (0.03, 0.2, 0.5, 0.8, 0.97):
+    r2 = np.array(
+        [r2_interval(w * 8.0 - 4, np.full(m, -4), delta, value_range=(-4, 4)) for w in wrong]
+    )
+    for ends in (auc, loss):
+        halved = (ends + (k / m)[:, None]) / 2
+        for truth in (0.03, 0.2, 0.5, 0.8, 0.97):
+            law = binom.pmf(k, m, truth)
+            assert max(failures(ends, truth, law)) <= delta / 2
+            assert max(failures(halved, truth, law)) > 1.5 * delta / 2
+    # A fair coin of errors: R2 is -p / (p (1 - p)).
+    for truth in (0.03, 0.2, 0.5):
         law = binom.pmf(k, m, truth)
-        assert max(failures(auc, truth, law)) <= delta / 2
-        assert max(failures(halved, truth, law)) > 1.5 * delta / 2
+        assert max(failures(r2, -1 / (1 - truth), law)) <= delta / 2
+
+
+def test_means_of_three_values_fail_with_at_most_delta_over_two():
+    # All samples of values 0, 1/2 and 1: the mean and the variance are those of their counts.
+    m, delta = 16, 0.3
+    counts = np.array([(a, b, m - a - b) for a in range(m + 1) for b in range(m + 1 - a)])
+    samples = [np.repeat([0, 0.5, 1], row) for row in counts]
+    ends = [mean_loss_interval(sample, delta) for sample in samples]
+    for p in ([0.05, 0.9, 0.05], [0.01, 0.04, 0.95], [0.3, 0.1, 0.6], [0.97, 0.02, 0.01]):
+        law = multinomial.pmf(counts, m, p)
+        assert max(failures(ends, p @ np.array([0, 0.5, 1]), law)) <= delta / 2
+
+
+def test_simulated_means_fail_rarely_but_too_often_where_the_slack_is_halved():
+    delta, runs, m, failed = 0.001, 250, 400, [0, 0]
+    rng = np.random.default_rng(0)
+    for _ in range(runs):
+        losses = rng.beta(0.1, 0.1, m)
+        mean, ends = losses.mean(), mean_loss_interval(losses, delta)
+        for i, share in enumerate((1, 0.5)):
+            lower, upper = (mean + share * (end - mean) for end in ends)
+            failed[i] += not lower <= 0.5 <= upper
+    assert binomtest(failed[0], runs, delta, alternative="greater").pvalue > 0.01
+    assert binomtest(failed[1], runs, 1.5 * delta, alternative="greater").pvalue < 1e-3
 
 
 @each("scale, m", itertools.product([1e-150, 1.0, 1e150], [1, 2, 50, 3000]))
-def test_mean_loss_is_hoeffdings_and_bentkuss_bound_of_both_sides(scale, m):
-    losses = np.random.default_rng(m).beta(0.5, 3, m)
-    mean = losses.mean()
-    interval = mean_loss_interval(losses * scale, 0.1, value_range=scale)
-    expected = 1 - hoeffding_bentkus(1 - mean, m, 0.05), hoeffding_bentkus(mean, m, 0.05)
-    assert_allclose(np.array(interval) / scale, expected, atol=1e-9)
-    assert interval[0] <= mean * scale <= interval[1] <= scale
+def test_mean_loss_is_the_tighter_bound_of_both_sides(scale, m):
+    rng = np.random.default_rng(m)
+    for losses in (rng.beta(0.5, 3, m), np.clip(rng.normal(0.1, 0.01, m), 0, 1)):
+        mean = losses.mean()
+        interval = mean_loss_interval(losses * scale, 0.1, value_range=scale)
+        expected = 1 - mean_end(1 - losses, 0.05), mean_end(losses, 0.05)
+        assert_allclose(np.array(interval) / scale, expected, atol=1e-9)
+        assert interval[0] <= mean * scale <= interval[1] <= scale
+        assert mean_loss_interval(np.sort(losses) * scale, 0.1, value_range=scale) == (
+            pytest.approx(interval, rel=1e-12)
+        )
+
+
+@each("m, low, high", [(2, 0, 1), (50, -1, 1), (3000, 1e8, 1e8 + 64), (700, -1e150, 3e150)])
+def test_r2_is_of_four_ends(m, low, high):
+    rng = np.random.default_rng(m)
+    y = low + (high - low) * rng.random(m)
+    predictions = low + (y - low) * 0.9
+    lower, upper = r2_interval(y, predictions, 0.2, value_range=(low, high))
+    z, errors = (y - low) / (high - low), ((y - predictions) / (high - low)) ** 2
+    least, most = variance_ends(z, 0.05)
+    assert_allclose(lower, 1 - mean_end(errors, 0.05) / least if least > 1e-9 else -math.inf)
+    assert_allclose(upper, 1 - (1 - mean_end(1 - errors, 0.05)) / most, rtol=1e-7)
+    assert lower <= 1 - errors.mean() / z.var() <= upper
+    mirrored = r2_interval(
+        low + (high - y), low + (high - predictions), 0.2, value_range=(low, high)
+    )
+    assert_allclose(mirrored, (lower, upper), rtol=1e-6)
+
+
+def test_r2_of_constant_targets_says_nothing():
+    assert r2_interval([3.0] * 90, [3.0] * 90, 0.1, value_range=(0, 4)) == (-math.inf, 1)
+    assert r2_interval([1.0], [3.0], 0.1, value_range=(0, 4)) == (-math.inf, 1)
 
 
 LEVELS = [0.001, 0.1, 0.5, 0.9, 1 - 1e-9]
@@ -166,6 +241,15 @@ def test_quantiles_of_ties_and_mirrored_values():
         (lambda: quantile_interval([1.0], 0.5, 5e-324), "delta=5e-324 must be"),
         (lambda: mean_loss_interval([1.0], 5e-324), "delta=5e-324 must be"),
         (lambda: mean_loss_interval([0.5, 2.0], 0.1), r"losses\[1\]=2.0 must be .* <= 1"),
+        (
+            lambda: r2_interval([0.5], [2.0], 0.1, value_range=(0, 1)),
+            r"predictions\[0\]=2.0 must be",
+        ),
+        (
+            lambda: r2_interval([0.5], [0.5, 0], 0.1, value_range=(0, 1)),
+            "predictions=2 must be 1 num",
+        ),
+        (lambda: r2_interval([0.5], [0.5], 0.1, value_range=(1, 1)), r"value_range=\(1, 1\) must"),
     ],
 )
 def test_bad_samples_are_named(call, message):

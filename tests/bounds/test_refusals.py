@@ -162,6 +162,8 @@ CALLS = {
         "T": (9, "positive count"), "strong_convexity": (1.0, "nonnegative")},
     "quantile_interval": {"values": ([0.5, 1.0], None), "q": (0.5, "fraction"),
         "delta": (0.1, "delta")},
+    "r2_interval": {"y": ([0.5, 1.0], None), "predictions": ([0.5, 1.0], None),
+        "delta": (0.1, "delta"), "value_range": ((0, 1), None)},
     "rademacher_error_bound": {"risk": (0.1, "rate"), "rademacher": (0.1, "nonnegative"),
         "m": (9, "positive count"), "delta": (0.1, "delta"), "empirical": (True, "flag")},
     "rademacher_margin_bound": {"margin_error": (0.1, "rate"), "m": (9, "positive count"),
