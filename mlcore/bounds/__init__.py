@@ -11,7 +11,9 @@ from mlcore.bounds.certificates.certify import certify
 from mlcore.bounds.certificates.class_rates import ClassRates
 from mlcore.bounds.certificates.comparison import (
     Comparison,
+    LossComparison,
     compare_classifiers,
+    compare_models,
     error_difference_interval,
     mcnemar_test,
 )
@@ -130,6 +132,7 @@ __all__ = [
     "Certificate",
     "ClassRates",
     "Comparison",
+    "LossComparison",
     "Report",
     "RiskMonitor",
     "Statement",
@@ -151,6 +154,7 @@ __all__ = [
     "classification_statements",
     "clopper_pearson",
     "compare_classifiers",
+    "compare_models",
     "conjunction_sample_size",
     "dichotomies",
     "dkw_epsilon",

@@ -120,6 +120,7 @@ OF_ONE_OBJECT = {  # a table, a classifier, two distributions, the points of one
     "certify",
     "classification_statements",
     "compare_classifiers",
+    "compare_models",
     "dichotomies",
     "dual_vc_dimension",
     "empirical_rademacher",

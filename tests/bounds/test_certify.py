@@ -18,13 +18,14 @@ from sklearn.svm import LinearSVC
 
 from mlcore.bounds import (
     Bound,
+    bernstein_epsilon,
     binomial_tail_inversion,
     certify,
     clopper_pearson,
-    empirical_bernstein_epsilon,
     hoeffding_bentkus_bound,
     hoeffding_epsilon,
     kl_inverse_upper,
+    mean_loss_interval,
     occam_bound,
     pac_bayes_margin_bound,
     rademacher_margin_bound,
@@ -381,16 +382,45 @@ def test_losses_of_a_regression(value_range):
     expected = hoeffding_bentkus_bound(losses.mean(), 200, 0.025)
     scale = high - low
     assert_allclose(found["Hoeffding-Bentkus bound"].value, low + scale * expected, rtol=1e-9)
-    deviation = empirical_bernstein_epsilon(200, 0.025, losses.var(ddof=1))
+    variance = hoeffding_bentkus_bound(2 * losses.var(ddof=1), 100, 0.025 / 4) / 2
+    deviation = bernstein_epsilon(200, 0.025 * 3 / 4, variance)
     assert_allclose(
         found["empirical Bernstein bound"].value,
         low + scale * (losses.mean() + deviation),
         rtol=1e-9,
     )
+    expected = mean_loss_interval((losses * scale), 0.05, value_range=scale)
+    assert_allclose([float(end) - low for end in certificate.interval], expected, rtol=1e-9)
     assert certificate.lower.value < low + scale * losses.mean() < certificate.best.value
     assert "mean loss" in str(certificate)
     with pytest.raises(ValueError, match="target"):
         certificate.required(0.5)
+
+
+@each("name, power", [("absolute", 1), ("squared", 2)])
+def test_named_losses_are_of_targets_in_a_range(name, power):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(400, 2))
+    y = 20 + X @ [2.0, -1.0] + 0.1 * rng.normal(size=400)
+    machine = Ridge().fit(X[:200], y[:200])
+    found = certify(machine, X[200:], y[200:], loss=name, value_range=(10, 30))
+    errors = np.abs(y[200:] - machine.predict(X[200:])) ** power
+    assert found.inputs["value_range"] == (0, 20**power)
+    assert_allclose(found.inputs["mean_loss"], errors.mean(), rtol=1e-12)
+    expected = mean_loss_interval(errors, 0.05, value_range=20.0**power)
+    assert_allclose([float(end) for end in found.interval], expected, rtol=1e-12)
+    for given, match in [
+        ({"loss": name}, "value_range=None must be the least and the largest possible target"),
+        ({"loss": name, "value_range": (20, 30)}, r"y\[.*must be in \[20, 30\], the value_range"),
+        ({"loss": name, "value_range": (1, 1)}, r"value_range=\(1, 1\) must be two finite"),
+        ({"loss": "huber"}, "loss='huber' must be 'absolute' or 'squared', or a function"),
+    ]:
+        with pytest.raises(ValueError, match=match):
+            certify(machine, X[200:], y[200:], **given)
+    with pytest.raises(ValueError, match=r"predictions\[0\]=31.0 must be .*clip"):
+        certify(np.full(9, 31), y=y[:9], loss=name, value_range=(10, 30))
+    with pytest.raises(ValueError, match="delta=1e-308 must be .*2\\*\\*-1021"):
+        certify(y[:9], y=y[:9], loss=name, value_range=(10, 30), delta=1e-308)
 
 
 @pytest.mark.parametrize(

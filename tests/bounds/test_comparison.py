@@ -15,10 +15,13 @@ from mlcore.bounds import (
     certify,
     clopper_pearson,
     compare_classifiers,
+    compare_models,
     error_difference_interval,
     mcnemar_test,
+    mean_loss_interval,
 )
 from mlcore.bounds.certificates.class_rates import rates_of_classes
+from mlcore.linear_model import LinearRegression
 from mlcore.svm import SVC
 
 
@@ -116,6 +119,55 @@ def test_fitted_machines_and_functions_are_compared():
     assert "SVC is better" in " ".join(worse.summary().split())
     with pytest.raises(ValueError, match="the fit was to these"):
         compare_classifiers(y[:100], machine, X[:100], y[:100])
+
+
+def test_paired_losses_are_bounded_by_their_differences():
+    rng = np.random.default_rng(0)
+    y = rng.uniform(2, 4, 900)
+    first, second = (np.clip(y + s * rng.normal(size=900), 2, 4) for s in (0.3, 0.1))
+    found = compare_models(first, second, y=y, loss="absolute", value_range=(2, 4), delta=0.1)
+    losses = abs(y - first), abs(y - second)
+    differences = losses[0] - losses[1]
+    expected = np.array(mean_loss_interval(differences + 2, 0.1, value_range=4.0)) - 2
+    assert_allclose((found.lower, found.upper), expected, rtol=1e-9)
+    assert_allclose(found.mean_losses, np.mean(losses, axis=1), rtol=1e-12)
+    assert_allclose(found.difference, differences.mean(), rtol=1e-9)
+    assert found.lower > 0 and "predictions (second) is better" in found.summary()
+    # Two separate intervals, at half of delta each, are four times as long.
+    alone = [np.diff(mean_loss_interval(v, 0.05, value_range=2.0)) for v in losses]
+    assert found.upper - found.lower < sum(alone)
+    swapped = compare_models(second, first, y=y, loss="absolute", value_range=(2, 4), delta=0.1)
+    assert_allclose((swapped.lower, swapped.upper), (-found.upper, -found.lower), rtol=1e-9)
+    again = compare_models(
+        first, second, y=y, loss=lambda t, p: abs(t - p), value_range=(0, 2), delta=0.1
+    )
+    assert (again.lower, again.upper) == (found.lower, found.upper)
+    plain = found.to_dict()
+    assert json.loads(json.dumps(plain)) == plain and pickle.loads(pickle.dumps(found)) == found
+    assert str(found).startswith("Unknown") and max(map(len, str(found).splitlines())) <= 100
+    machine = LinearRegression().fit(y[:450, None], y[:450])
+    fitted = compare_models(
+        machine,
+        lambda X: X[:, 0] / 2 + 1,
+        y[450:, None],
+        y[450:],
+        loss="squared",
+        value_range=(2, 4),
+    )
+    assert fitted.names == ("LinearRegression", "<lambda>") and fitted.upper < 0
+    with pytest.raises(ValueError, match="X=None must be the examples"):
+        compare_models(machine, y, y=y, loss="squared", value_range=(2, 4))
+
+
+def test_zero_one_losses_are_compared_as_errors_are():
+    rng = np.random.default_rng(1)
+    y = rng.integers(3, size=500)
+    first, second = (np.where(rng.random(500) < p, (y + 1) % 3, y) for p in (0.1, 0.3))
+    found = compare_models(first, second, y=y, loss=lambda t, p: t != p)
+    exact = compare_classifiers(first, second, y=y)
+    assert_allclose(found.difference, exact.difference, rtol=1e-12)
+    # The exact interval is the shorter one, and inside.
+    assert found.lower <= exact.lower and exact.upper <= found.upper
 
 
 def test_rates_of_classes_are_binomial_given_labels_and_given_predictions():

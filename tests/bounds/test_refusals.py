@@ -229,6 +229,9 @@ def test_every_function_is_in_the_table():
         "empirical_rademacher",
         "report",
         "watch",
+        "compare_classifiers",
+        "compare_models",
+        "empirical_rademacher",
     }
 
 

@@ -24,6 +24,7 @@ from mlcore.bounds import (
     report,
     watch,
 )
+from mlcore.bounds import certify, compare_classifiers, compare_models
 from mlcore.cluster import (
     HDBSCAN,
     clustering_report,
@@ -32,6 +33,12 @@ from mlcore.cluster import (
     gap_statistic,
     min_cut,
     sinkhorn,
+)
+from mlcore.conformal import (
+    conformal_intervals,
+    conformal_sets,
+    conformal_threshold,
+    jackknife_plus,
 )
 from mlcore.decomposition import CCA, PCA, principal_angles
 from mlcore.entropy import fit_table, maximum_entropy, rake
@@ -59,6 +66,11 @@ RESULTS = {
     "Certificate": lambda: certify(Y > 0, y=X[:, 0] > 0),
     "ClusteringReport": lambda: clustering_report(Y > 0, X[:, 0] > 0),
     "Comparison": lambda: compare_classifiers(Y > 0, Y > 0.1, y=X[:, 0] > 0),
+    "ConformalIntervals": lambda: conformal_intervals(lambda Z: Z[:, 0], X, Y),
+    "ConformalSets": lambda: conformal_sets(
+        lambda Z: np.full((len(Z), 2), 0.5), X, np.arange(200) % 2, classes=[0, 1]
+    ),
+    "ConformalThreshold": lambda: conformal_threshold(Y, groups=np.arange(200) % 20),
     "Decisions": lambda: minimum_risk(np.full((500, 2), 0.5), [[0, 1], [1, 0]]),
     "DimensionTest": lambda: CCA(12).fit(X, W).dimension_test(),
     "DirichletCategorical": lambda: DirichletCategorical(MANY),
@@ -68,6 +80,7 @@ RESULTS = {
     "Game": lambda: play(Hedge(2), None, RNG.random((1000, 2))),
     "GapStatistic": lambda: gap_statistic(X, n_references=2, random_state=0),
     "Independence": lambda: JointTable(np.ones((30, 30))).independence(0, 1),
+    "JackknifeIntervals": lambda: jackknife_plus(LinearRegression().fit(X, Y), X, Y),
     "JointTable": lambda: JointTable(np.ones((30, 30)), names=["h", "x"]),
     "LikelihoodRatio": lambda: LinearRegression().fit(X, Y).inference().likelihood_ratio,
     "LinearInference": lambda: LinearRegression().fit(X, Y).inference(),
@@ -75,6 +88,9 @@ RESULTS = {
     "CostPath": lambda: LinearSVC().path(X, Y > 0, Cs=[0.1, 1.0]),
     "PenaltyPath": lambda: ElasticNet().path(X, Y),
     "LinearPath": lambda: LinearRegression().fit(X, Y).path(np.logspace(-3, 3, 40)),
+    "LossComparison": lambda: compare_models(
+        X[:, 0] > 1, X[:, 0], y=X[:, 0], loss="squared", value_range=(-9, 9)
+    ),
     "LogisticPath": lambda: LogisticRegression().path(X, Y > 0),
     "LogisticVerification": lambda: LogisticRegression().fit(X, Y > 0).verify(X, Y > 0),
     "MaximumEntropy": lambda: maximum_entropy(X, np.zeros(12)),

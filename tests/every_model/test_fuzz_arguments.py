@@ -133,6 +133,10 @@ CALLS = {
         lambda **given: bounds.watch(**given).proved,
         {"monitor": bounds.RiskMonitor(0.1), "losses": [0.0, 1.0], "until": "proof"},
     ),
+    "bounds.compare_models": (
+        lambda **given: bounds.compare_models(loss="squared", **given),
+        {"first": Y, "second": 1 - Y, "y": Y, "value_range": (0, 1), "delta": 0.1},
+    ),
     **{
         f"cluster.{name}": (
             getattr(cluster, name),

@@ -9,28 +9,33 @@ from typing import Any, get_args
 import numpy as np
 
 from mlcore.bounds.arguments import as_bool, as_choice, as_count, as_delta, as_real, refuse
+from mlcore.bounds.bounded_mean import (
+    empirical_bernstein,
+    hoeffding_bentkus,
+    mean_interval,
+    moments_of,
+    on_range,
+)
 from mlcore.bounds.calculator import warn_of_confidence
 from mlcore.bounds.certificates.certificate import BINOMIAL, Bound, Certificate, Role
 from mlcore.bounds.certificates.class_rates import rates_of_classes
 from mlcore.bounds.certificates.classifier_margins import as_machine
 from mlcore.bounds.certificates.classifiers import as_classifier, as_table, labels_of, searched
 from mlcore.bounds.certificates.freshness import unsure_of
+from mlcore.bounds.certificates.losses import LossName, as_loss
 from mlcore.bounds.certificates.training_bounds import Training, families, heuristics
 from mlcore.bounds.concentration.bernoulli_kl import kl_inverse_upper
-from mlcore.bounds.concentration.bernstein import empirical_bernstein_epsilon
 from mlcore.bounds.concentration.concentration import hoeffding_epsilon
-from mlcore.bounds.held_out import (
-    binomial_tail_inversion,
-    clopper_pearson,
-    hoeffding_bentkus_bound,
-)
+from mlcore.bounds.held_out import binomial_tail_inversion, clopper_pearson
 
 _FRESH = {
     "test": "The examples took no part in fitting or choosing the classifier.",
     "validation": "The examples chose one of n_candidates classifiers, all fitted without them.",
 }
+_LEAST_DELTA = 2.0**-1021
 _CHERNOFF = "Chernoff, 1952; Hoeffding, 1963, Theorem 1."
 _PEARSON = "Clopper, Pearson, 1934; Langford, 2005, Theorem 3.3."
+_BERNSTEIN = "Bernstein, 1946, with a variance bounded as a U-statistic (Hoeffding, 1963, 5a)."
 _BATES = "Bates, Angelopoulos, Lei, Malik, Jordan, 2021; Bentkus, 2004."
 
 
@@ -48,7 +53,7 @@ def certify(
     n_hypotheses: int | None = None,
     target: float | None = None,
     simultaneous: bool = True,
-    loss: Callable[[Any, Any], Any] | None = None,
+    loss: LossName | Callable[[Any, Any], Any] | None = None,
     value_range: tuple[float, float] | None = None,
 ) -> Certificate:
     r"""Bound the true error of a classifier by every theorem that applies to it.
@@ -102,11 +107,13 @@ def certify(
     simultaneous : bool, default=True
         If False, every family holds at `delta`; the smallest line is then no statement at
         1 - delta, and the report says so.
-    loss : callable, optional
-        ``loss(y, prediction)``, a loss of each example, in place of counting errors; then the
-        bounds are Hoeffding and Bentkus's and the empirical Bernstein bound. For fresh examples.
-    value_range : (float, float), default=(0, 1)
-        Least and largest possible loss; with `loss` only.
+    loss : {"absolute", "squared"} or callable, optional
+        The loss of each example in place of counting errors, ``loss(y, prediction)``; then the
+        bounds are Hoeffding and Bentkus's and an empirical Bernstein bound. For fresh examples.
+    value_range : (float, float), optional
+        With a named loss the least and largest possible target, known beforehand, outside of which
+        no prediction may be; with a callable the least and largest possible loss, by default
+        (0, 1).
 
     Returns
     -------
@@ -147,7 +154,7 @@ def certify(
     if target is not None:
         target = as_real(target, "target", above=0, below=1)
     simultaneous = as_bool(simultaneous, "simultaneous")
-    value_range = _value_range(loss, value_range, role, target)
+    loss = _loss(loss, value_range, role, target)
     # Name the classifier, and count the candidates that it was chosen from.
     classifier = as_classifier(estimator, "estimator", scored=loss is not None)
     model, n_searched = searched(classifier.model)
@@ -189,8 +196,9 @@ def certify(
         classes = rates_of_classes(y, predicted, budget)
         bounds, interval = _of_errors(inputs, role, family_delta, budget)
     else:
-        losses = _losses(loss, y, predicted, value_range)
-        inputs = {"mean_loss": math.fsum(losses) / len(y), "m": len(y), "value_range": value_range}
+        losses = loss(y, predicted)
+        ends = loss.value_range
+        inputs = {"mean_loss": math.fsum(losses) / len(y), "m": len(y), "value_range": ends}
         bounds, interval = _of_losses(losses, inputs, role, family_delta, budget)
     for name, family in chosen.items():
         bound = family(data, family_delta)
@@ -244,72 +252,43 @@ def _of_errors(inputs, role, delta, budget):
 
 def _of_losses(losses, inputs, role, delta, budget):
     """Return two bounds on the expected loss, neither always smaller, and a two-sided interval."""
-    m, (low, high) = len(losses), inputs["value_range"]
-    mean, length = inputs["mean_loss"], high - low
-    scaled = min(1.0, max(0.0, (mean - low) / length))
-    complement = min(1.0, max(0.0, (high - mean) / length))
+    if min(delta, budget) < _LEAST_DELTA:
+        refuse("delta", budget, "a part of at least 2**-1021 for a loss")
+    low, high = inputs["value_range"]
+    moments = moments_of(losses, low, high)
+    known = (_FRESH[role], f"No loss is outside [{low:g}, {high:g}].")
 
-    def bound(name, value, delta, reference, kind="upper", note=()):
-        return Bound(name, value, delta, kind, role, inputs, (_FRESH[role], *note), reference)
+    def bound(name, value, delta, reference, kind="upper"):
+        return Bound(name, value, delta, kind, role, inputs, known, reference)
 
-    def upper(delta):
-        value = low + length * hoeffding_bentkus_bound(scaled, m, delta)
-        value = value if (low, length) == (0, 1) else math.nextafter(value, math.inf)
-        return bound("Hoeffding-Bentkus bound", min(high, value), delta, _BATES, note=known)
+    def upper(value):
+        return on_range((0.0, value), low, high)[1]
 
-    known = (f"No loss is outside [{low:g}, {high:g}].",)
-    bounds = [upper(delta)]
-    if m >= 2:
-        variance = float(np.var(losses, ddof=1))
-        value = mean + empirical_bernstein_epsilon(m, delta, variance, value_range=length)
-        bounds.append(
-            bound(
-                "empirical Bernstein bound",
-                min(high, math.nextafter(value, math.inf)),
-                delta,
-                "Maurer, Pontil, 2009, Theorem 4.",
-                note=known,
-            )
-        )
-    half = budget / 2
-    value = math.nextafter(high - length * hoeffding_bentkus_bound(complement, m, half), -math.inf)
-    lower = bound("Hoeffding-Bentkus bound", max(low, value), half, _BATES, "lower", known)
-    return bounds, (lower, upper(half))
+    bounds = [
+        bound("Hoeffding-Bentkus bound", upper(hoeffding_bentkus(moments, delta)), delta, _BATES)
+    ]
+    if moments.m >= 2:
+        value = upper(empirical_bernstein(moments, delta))
+        bounds.append(bound("empirical Bernstein bound", value, delta, _BERNSTEIN))
+    name, half = "tighter of both bounds at half of it each", budget / 2
+    least, most = on_range(mean_interval(moments, budget), low, high)
+    return bounds, (
+        bound(name, least, half, f"{_BATES} {_BERNSTEIN}", "lower"),
+        bound(name, most, half, f"{_BATES} {_BERNSTEIN}"),
+    )
 
 
-def _value_range(loss, value_range, role, target):
+def _loss(loss, value_range, role, target):
+    """Return the loss, None where errors are counted."""
     if loss is None:
         if value_range is not None:
             refuse("value_range", value_range, "None without a loss")
         return None
-    if not callable(loss):
-        refuse("loss", loss, "a function of y and the predictions")
     if role == "train":
         refuse("loss", loss, 'None for role="train": bounds for losses are for fresh examples')
     if target is not None:
         refuse("target", target, "None with a loss: it counts errors")
-    if value_range is None:
-        return 0.0, 1.0
-    allowed = "two finite numbers, the first below the second"
-    if not isinstance(value_range, (tuple, list)) or len(value_range) != 2:
-        refuse("value_range", value_range, allowed)
-    low, high = (as_real(end, "value_range") for end in value_range)
-    if not low < high or math.isinf(high - low):
-        refuse("value_range", value_range, allowed)
-    return low, high
-
-
-def _losses(loss, y, predicted, value_range):
-    losses = np.asarray(loss(y, predicted))
-    low, high = value_range
-    if losses.shape != y.shape or losses.dtype.kind not in "biuf":
-        refuse("loss", loss, f"a function that returns {len(y)} numbers")
-    losses = losses.astype(np.float64)
-    outside = ~((losses >= low) & (losses <= high))
-    if outside.any():
-        value = float(losses[outside][0])
-        refuse("loss", value, f"in [{low:g}, {high:g}] for every example; value_range says it is")
-    return losses
+    return as_loss(loss, value_range)
 
 
 def _training(classifier, model, X, y, predicted, role, X_train, y_train, counted):

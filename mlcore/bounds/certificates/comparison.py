@@ -1,16 +1,18 @@
-"""Comparison of two classifiers on the same fresh examples, by McNemar's test and an interval."""
+"""Comparison of two models on the same fresh examples, by errors or by another loss."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
-from mlcore.bounds.arguments import as_count, as_delta, refuse
+from mlcore.bounds.arguments import as_count, as_delta, as_real, refuse
+from mlcore.bounds.bounded_mean import mean_interval, moments_of, on_range
 from mlcore.bounds.calculator import calculator, warn_of_confidence
 from mlcore.bounds.certificates.classifiers import as_classifier, labels_of
 from mlcore.bounds.certificates.freshness import unsure_of
+from mlcore.bounds.certificates.losses import LossName, as_loss
 from mlcore.bounds.certificates.report import for_terminal, to_safe_side
 from mlcore.bounds.concentration.binomial_tail import binomial_tail
 from mlcore.bounds.held_out import clopper_pearson
@@ -159,21 +161,15 @@ class Comparison:
             Plain sentences.
         """
         first, second = self.names
-        low = to_safe_side(self.lower, down=True)
-        high = to_safe_side(self.upper, down=False)
-        if self.lower > 0:
-            verdict = f"{second} is better"
-        elif self.upper < 0:
-            verdict = f"{first} is better"
-        else:
-            verdict = "either may be the better one"
+        low, high = _shown(self)
         text = "" if self.unsure is None else f"{self.unsure} "
         return text + (
             f"With probability at least {1 - self.delta:.6g} the true error of {first} less that "
-            f"of {second} is between {low} and {high}: {verdict}. Of {sum(self.counts.values())} "
-            f"examples only {first} is wrong on {self.counts['first']}, only {second} on "
-            f"{self.counts['second']}, both on {self.counts['both']}; that both err equally often "
-            f"has the p-value {self.p_value:.3g}."
+            f"of {second} is between {low} and {high}: {_verdict(self)}. Of "
+            f"{sum(self.counts.values())} examples only {first} is wrong on "
+            f"{self.counts['first']}, only {second} on {self.counts['second']}, both on "
+            f"{self.counts['both']}; that both err equally often has the p-value "
+            f"{self.p_value:.3g}."
         )
 
     def __str__(self) -> str:
@@ -245,11 +241,9 @@ def compare_classifiers(
     (23, 17, 0.43)
     """
     delta = as_delta(delta)
-    both = as_classifier(first, "first"), as_classifier(second, "second")
-    if X is None and any(classifier.predict is not None for classifier in both):
-        refuse("X", X, "the examples, for what is not an array of predictions")
+    sources, names = _two(first, second, X)
     wrong, unsure = [], []
-    for classifier in both:
+    for classifier in sources:
         labels, predicted = labels_of(classifier, X, y)
         wrong.append(predicted != labels)
         unsure.append(unsure_of(classifier, X, None, "test"))
@@ -262,9 +256,208 @@ def compare_classifiers(
     b, c, m = counts["first"], counts["second"], len(labels)
     lower, upper = error_difference_interval(b, c, m, delta)
     warn_of_confidence(delta)
-    names = tuple(classifier.name for classifier in both)
-    if names[0] == names[1]:
-        names = f"{names[0]} (first)", f"{names[1]} (second)"
     return Comparison(
         names, delta, counts, (b - c) / m, lower, upper, mcnemar_test(b, c), unsure[0] or unsure[1]
     )
+
+
+@dataclass(frozen=True)
+class LossComparison:
+    """Difference of the expected losses of two models, made by `compare_models`.
+
+    Parameters
+    ----------
+    names : tuple of two str
+    loss : str
+        Name of the loss.
+    delta : float
+        Probability that the interval fails.
+    m : int
+        Number of examples.
+    mean_losses : tuple of two float
+        Observed mean losses.
+    difference : float
+        That of the first minus that of the second.
+    lower, upper : float
+        Interval for the difference of the expected losses.
+    unsure : str or None
+        Doubts whether the examples are fresh; the report begins with them.
+
+    Examples
+    --------
+    >>> from mlcore.bounds import compare_models
+    >>> y = [0.1, 0.2, 0.3, 0.4] * 100
+    >>> found = compare_models([0.5] * 400, y, y=y, loss="absolute", value_range=(0, 1))
+    >>> round(found.difference, 9), found.lower > 0
+    (0.25, True)
+    """
+
+    names: tuple[str, str]
+    loss: str
+    delta: float
+    m: int
+    mean_losses: tuple[float, float]
+    difference: float
+    lower: float
+    upper: float
+    unsure: str | None = None
+
+    def summary(self) -> str:
+        """Return the comparison in a few sentences.
+
+        Returns
+        -------
+        text : str
+            Plain sentences.
+        """
+        first, second = self.names
+        low, high = _shown(self)
+        text = "" if self.unsure is None else f"{self.unsure} "
+        return text + (
+            f"With probability at least {1 - self.delta:.6g} the expected {self.loss} loss of "
+            f"{first} less that of {second} is between {low} and {high}: {_verdict(self)}. On "
+            f"{self.m} examples the means are {self.mean_losses[0]:.6g} and "
+            f"{self.mean_losses[1]:.6g}."
+        )
+
+    def __str__(self) -> str:
+        return for_terminal(
+            self.summary(),
+            "Examples are independent draws, and took no part in fitting or choosing either "
+            "model; no loss is outside of value_range. Of several comparisons each needs its share "
+            "of delta.",
+            "Bates, Angelopoulos, Lei, Malik, Jordan, 2021; Bernstein, 1946; Hoeffding, 1963.",
+        )
+
+    __repr__ = __str__
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain dicts, lists, numbers and strings, as JSON takes them.
+
+        Returns
+        -------
+        plain : dict
+            By the names of the attributes.
+        """
+        return asdict(self) | {"names": list(self.names), "mean_losses": list(self.mean_losses)}
+
+
+def compare_models(
+    first: Any,
+    second: Any,
+    X: Any = None,
+    y: Any = None,
+    *,
+    loss: LossName | Callable[[Any, Any], Any],
+    value_range: tuple[float, float] | None = None,
+    delta: float = 0.05,
+) -> LossComparison:
+    """Compare the expected losses of two models on the same fresh examples.
+
+    ``compare_models(first, second, X, y, loss="squared", value_range=(0, 10))``, or of predictions
+    with ``y=y`` alone. The interval is that of `mean_loss_interval` for the differences of both
+    losses, whose range is twice as long: where the models err on the same examples, differences
+    vary little, and the empirical Bernstein bound makes it much sharper than two separate ones.
+
+    Parameters
+    ----------
+    first, second : object with `predict`, function, or array of predictions
+        Regressors or classifiers, as in `certify`.
+    X, y : array-like
+        Examples that took no part in fitting or choosing either, and their targets; predictions
+        need no X.
+    loss : {"absolute", "squared"} or callable
+        ``loss(y, prediction)``, a loss of each example.
+    value_range : (float, float), optional
+        With a named loss the least and largest possible target, known beforehand, outside of which
+        no prediction may be; with a callable the least and largest possible loss, by default
+        (0, 1).
+    delta : float in (0, 1), default=0.05
+        Probability that the interval fails, at least 2**-1021.
+
+    Returns
+    -------
+    comparison : LossComparison
+        Its text is a report. O(m) time beside the predictions.
+
+    Raises
+    ------
+    ValueError
+        For arguments out of range; for what does not predict; for losses outside of their range;
+        for examples that a model was fitted to.
+
+    References
+    ----------
+    S. Bates, A. Angelopoulos, L. Lei, J. Malik, M. I. Jordan, *Distribution-free, risk-controlling
+    prediction sets*, Journal of the ACM 68, 2021.
+    W. Hoeffding, *Probability inequalities for sums of bounded random variables*, Journal of the
+    American Statistical Association 58, 1963, section 5a.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mlcore.bounds import compare_models
+    >>> y = np.linspace(0, 1, 5000)
+    >>> found = compare_models(0.9 * y, 0.8 * y, y=y, loss="squared", value_range=(0, 1))
+    >>> round(found.lower, 4), round(found.upper, 4), found.upper < 0
+    (-0.0137, -0.0063, True)
+    """
+    delta = as_real(delta, "delta", at_least=2.0**-1021, below=1)
+    measure = as_loss(loss, value_range)
+    sources, names = _two(first, second, X, scored=True)
+    losses, unsure = [], []
+    for model in sources:
+        targets, predicted = labels_of(model, X, y, scored=True)
+        losses.append(measure(targets, predicted))
+        unsure.append(unsure_of(model, X, None, "test"))
+    low, high = measure.value_range
+    length = high - low
+    if math.isinf(2 * length):
+        refuse("value_range", value_range, "of a length whose double is finite")
+    differences = losses[0] - losses[1]
+    lower, upper = on_range(
+        mean_interval(moments_of(differences, -length, length), delta), -length, length
+    )
+    warn_of_confidence(delta)
+    m = len(differences)
+    means = tuple(math.fsum(values) / m for values in losses)
+    return LossComparison(
+        names,
+        measure.name,
+        delta,
+        m,
+        means,
+        math.fsum(differences) / m,
+        lower,
+        upper,
+        unsure[0] or unsure[1],
+    )
+
+
+def _two(first, second, X, *, scored=False):
+    """Return both sources of predictions, and names that differ."""
+    both = (
+        as_classifier(first, "first", scored=scored),
+        as_classifier(second, "second", scored=scored),
+    )
+    if X is None and any(source.predict is not None for source in both):
+        refuse("X", X, "the examples, for what is not an array of predictions")
+    names = tuple(source.name for source in both)
+    if names[0] == names[1]:
+        names = f"{names[0]} (first)", f"{names[1]} (second)"
+    return both, names
+
+
+def _shown(comparison):
+    """Return both ends, rounded outwards."""
+    lower, upper = comparison.lower, comparison.upper
+    return to_safe_side(lower, down=True), to_safe_side(upper, down=False)
+
+
+def _verdict(comparison):
+    first, second = comparison.names
+    if comparison.lower > 0:
+        return f"{second} is better"
+    if comparison.upper < 0:
+        return f"{first} is better"
+    return "either may be the better one"
