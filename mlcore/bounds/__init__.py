@@ -17,6 +17,7 @@ from mlcore.bounds.certificates.comparison import (
     error_difference_interval,
     mcnemar_test,
 )
+from mlcore.bounds.certificates.metrics import MetricInterval
 from mlcore.bounds.concentration.bernoulli_kl import (
     kl_bernoulli,
     kl_inverse_lower,
@@ -133,6 +134,7 @@ __all__ = [
     "ClassRates",
     "Comparison",
     "LossComparison",
+    "MetricInterval",
     "Report",
     "RiskMonitor",
     "Statement",

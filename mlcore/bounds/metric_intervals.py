@@ -152,13 +152,10 @@ def auc_interval(positive_scores: Any, negative_scores: Any, delta: float) -> tu
     >>> round(lower, 5), round(upper, 5)
     (0.71473, 0.8339)
     """
-    # Both are sorted: searches then run through memory, a fifth of the time for a million scores.
-    positive = np.sort(_as_vector(positive_scores, "positive_scores"))
-    negative = np.sort(_as_vector(negative_scores, "negative_scores"))
+    positive = _as_vector(positive_scores, "positive_scores")
+    negative = _as_vector(negative_scores, "negative_scores")
     half = _half(delta)
-    below = np.searchsorted(negative, positive, side="left").sum(dtype=np.int64)
-    not_above = np.searchsorted(negative, positive, side="right").sum(dtype=np.int64)
-    won, pairs = int(below) + int(not_above), 2 * len(positive) * len(negative)
+    won, pairs = pairs_won(positive, negative)
     r = min(len(positive), len(negative))
     return _rate_interval(won / pairs, (pairs - won) / pairs, r, half)
 
@@ -320,6 +317,15 @@ def quantile_interval(values: Any, q: float, delta: float) -> tuple[float, float
         float(ordered[lower]) if lower >= 0 else -math.inf,
         float(ordered[upper]) if upper < m else math.inf,
     )
+
+
+def pairs_won(positive: np.ndarray, negative: np.ndarray) -> tuple[int, int]:
+    """Return twice the pairs whose positive score is larger, ties by half, and twice all pairs."""
+    # Both are sorted: searches then run through memory, a fifth of the time for a million scores.
+    positive, negative = np.sort(positive), np.sort(negative)
+    below = np.searchsorted(negative, positive, side="left").sum(dtype=np.int64)
+    not_above = np.searchsorted(negative, positive, side="right").sum(dtype=np.int64)
+    return int(below) + int(not_above), 2 * len(positive) * len(negative)
 
 
 def _most_failures(m, p, delta):

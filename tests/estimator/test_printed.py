@@ -116,6 +116,7 @@ RESULTS = {
 OF_NO_RESULT = {  # what users subclass or annotate with, and parts of the results above
     "Bound",
     "ClassRates",
+    "MetricInterval",
     "Inference",
     "InfeasibleTargets",
     "Kernel",

@@ -116,6 +116,10 @@ CALLS = {
             "shares": {"f": 1.0},
         },
     ),
+    "bounds.certify-metrics": (
+        bounds.certify,
+        {"estimator": Y, "y": 1 - Y, "metrics": ["f1"], "reject": -1, "positive": 1},
+    ),
     "bounds.compare_classifiers": (
         bounds.compare_classifiers,
         {"first": Y, "second": 1 - Y, "y": Y, "delta": 0.1},

@@ -8,8 +8,10 @@ from typing import Any, Literal
 
 from mlcore.bounds.arguments import as_rate, as_real, refuse
 from mlcore.bounds.certificates.class_rates import ClassRates
+from mlcore.bounds.certificates.metrics import MetricInterval
 from mlcore.bounds.certificates.report import as_html, as_text, in_words
 from mlcore.bounds.held_out import test_set_sample_size
+from mlcore.estimator.tables import frame
 
 BINOMIAL = "binomial test-set bound"
 _NEARBY = 500  # numbers of errors tried below the one found, enough up to a billion examples
@@ -89,7 +91,8 @@ class Certificate:
     simultaneous : bool
         True if all upper bounds, and so the smallest, hold together at confidence 1 - delta.
     inputs : mapping
-        Counts: "k" errors on "m" examples, or the "mean_loss", its "value_range" and "m".
+        Counts: "k" errors on "m" examples, or the "mean_loss", its "value_range" and "m"; with
+        abstentions the number "rejected" beside these m.
     bounds : tuple of Bound
         Upper bounds, smallest first.
     interval : tuple of two Bound, or None
@@ -105,6 +108,9 @@ class Certificate:
         at 1 - delta, in place of `bounds`.
     unsure : str or None
         Doubts whether the examples are fresh; the report begins with them.
+    metrics : tuple of MetricInterval
+        Intervals of the metrics that were asked for. All of them hold together at 1 - delta, in
+        place of `bounds` and `classes`.
 
     Examples
     --------
@@ -133,6 +139,7 @@ class Certificate:
     target: float | None = None
     classes: tuple[ClassRates, ...] = ()
     unsure: str | None = None
+    metrics: tuple[MetricInterval, ...] = ()
 
     @property
     def best(self) -> Bound:
@@ -194,6 +201,27 @@ class Certificate:
     def _repr_html_(self) -> str:
         return as_html(self)
 
+    def to_frame(self) -> Any:
+        """Return the bounds and the intervals of metrics as a pandas DataFrame.
+
+        Returns
+        -------
+        frame : DataFrame
+            Columns "class", "observed", "at least", "at most", "delta" and "on", indexed by the
+            names of the bounds and metrics. Either part holds by itself.
+        """
+        rows = [
+            (bound.name, None, None, None, bound.value, bound.delta, bound.sample)
+            for bound in self.bounds
+        ] + [
+            (row.name, row.label, row.estimate, row.lower, row.upper, row.delta, self.role)
+            for row in self.metrics
+        ]
+        names = ("bound", "class", "observed", "at least", "at most", "delta", "on")
+        return frame(
+            {name: [row[i] for row in rows] for i, name in enumerate(names)}, index="bound"
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain dicts, lists, numbers and strings, as JSON takes them.
 
@@ -234,7 +262,7 @@ def _least_sample(target, delta, rate):
 
 
 def _plain(value):
-    if isinstance(value, ClassRates):
+    if isinstance(value, (ClassRates, MetricInterval)):
         value = value._asdict()
     if isinstance(value, Mapping):
         return {str(key): _plain(entry) for key, entry in value.items()}

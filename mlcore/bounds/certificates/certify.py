@@ -1,7 +1,7 @@
 """Certification of a classifier by all bounds that apply to it, each at its part of delta."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, get_args
@@ -23,6 +23,14 @@ from mlcore.bounds.certificates.classifier_margins import as_machine
 from mlcore.bounds.certificates.classifiers import as_classifier, as_table, labels_of, searched
 from mlcore.bounds.certificates.freshness import unsure_of
 from mlcore.bounds.certificates.losses import LossName, as_loss
+from mlcore.bounds.certificates.metrics import (
+    Measured,
+    MetricName,
+    answered_by,
+    as_metrics,
+    intervals_of,
+    rows_of,
+)
 from mlcore.bounds.certificates.training_bounds import Training, families, heuristics
 from mlcore.bounds.concentration.bernoulli_kl import kl_inverse_upper
 from mlcore.bounds.concentration.concentration import hoeffding_epsilon
@@ -55,6 +63,9 @@ def certify(
     simultaneous: bool = True,
     loss: LossName | Callable[[Any, Any], Any] | None = None,
     value_range: tuple[float, float] | None = None,
+    metrics: Sequence[MetricName] | None = None,
+    positive: Any = None,
+    reject: Any = None,
 ) -> Certificate:
     r"""Bound the true error of a classifier by every theorem that applies to it.
 
@@ -114,6 +125,16 @@ def certify(
         With a named loss the least and largest possible target, known beforehand, outside of which
         no prediction may be; with a callable the least and largest possible loss, by default
         (0, 1).
+    metrics : list of str, optional
+        Metrics to report with intervals that hold together at `delta`, in place of the bounds:
+        "error", "recall", "precision", "f1", "jaccard" and "auc"; with a named loss "mae", "mse"
+        and "r2"; with `reject` also "coverage", and by default this and "error". Of fresh examples.
+    positive : label, optional
+        Class that recall, precision, F1, Jaccard index and AUC are of; by default the larger of two
+        and each of more, which shares `delta` among them.
+    reject : label, optional
+        Prediction that stands for no answer, such as "ask": errors are counted on the answered
+        examples, and all that is said of errors is of these. For fresh examples.
 
     Returns
     -------
@@ -155,6 +176,8 @@ def certify(
         target = as_real(target, "target", above=0, below=1)
     simultaneous = as_bool(simultaneous, "simultaneous")
     loss = _loss(loss, value_range, role, target)
+    metrics = as_metrics(metrics, loss, reject is not None)
+    _refuse_metrics_of_training(role, metrics, positive, reject, loss, y_train)
     # Name the classifier, and count the candidates that it was chosen from.
     classifier = as_classifier(estimator, "estimator", scored=loss is not None)
     model, n_searched = searched(classifier.model)
@@ -165,6 +188,12 @@ def certify(
     # Check labels and predictions, and whether they are fresh.
     y, predicted = labels_of(classifier, X, y, scored=loss is not None)
     unsure = None if role == "train" else unsure_of(classifier, X, X_train, role)
+    answered = None
+    if reject is not None:
+        answered = answered_by(predicted, y, reject)
+        y, predicted = y[answered], predicted[answered]
+    measured = Measured(y, predicted, answered, classifier.model, X, loss)
+    rows = rows_of(metrics, measured, positive)
     data = _training(
         classifier, model, X, y, predicted, role, X_train, y_train, counted and role == "train"
     )
@@ -208,6 +237,8 @@ def certify(
             bounds.append(bound)
     if not bounds:
         refuse("estimator", estimator, "one with a bound: " + " ".join(left_out))
+    if answered is not None:
+        inputs = inputs | {"rejected": int((~answered).sum())}
     warn_of_confidence(delta)
     return Certificate(
         estimator=classifier.name,
@@ -223,6 +254,7 @@ def certify(
         target=target,
         classes=classes,
         unsure=unsure,
+        metrics=intervals_of(rows, measured, _divided(budget, len(rows))) if rows else (),
     )
 
 
@@ -289,6 +321,18 @@ def _loss(loss, value_range, role, target):
     if target is not None:
         refuse("target", target, "None with a loss: it counts errors")
     return as_loss(loss, value_range)
+
+
+def _refuse_metrics_of_training(role, metrics, positive, reject, loss, y_train):
+    if role == "train":
+        given = {"reject": reject, "positive": positive, "metrics": metrics or None}
+        for name, value in given.items():
+            if value is not None:
+                refuse(name, value, 'None for role="train": it is for fresh examples')
+    if reject is not None and loss is not None:
+        refuse("reject", reject, "None with a loss, which says what no answer costs")
+    if reject is not None and y_train is not None:
+        refuse("reject", reject, "None with y_train: training bounds are for what always answers")
 
 
 def _training(classifier, model, X, y, predicted, role, X_train, y_train, counted):

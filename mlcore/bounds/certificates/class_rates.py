@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,10 +51,8 @@ def rates_of_classes(y: np.ndarray, predicted: np.ndarray, delta: float) -> tupl
     The numbers are binomial given the labels, or the predictions: half of delta is for each kind,
     divided among its classes. The recall of a class without examples is 0.
     """
-    truth, guesses = y.tolist(), predicted.tolist()
-    right = Counter(a for a, b in zip(truth, guesses, strict=True) if a == b)
-    examples, predictions = Counter(truth), Counter(guesses)
-    labels = _in_order(examples | predictions)
+    right, examples, predictions = counts_of(y, predicted)
+    labels = in_order(examples | predictions)
     hits = [right[label] for label in labels]
     recall = _lower(hits, [examples[label] for label in labels], delta)
     precision = _lower(hits, [predictions[label] for label in labels], delta)
@@ -71,7 +70,15 @@ def rates_of_classes(y: np.ndarray, predicted: np.ndarray, delta: float) -> tupl
     )
 
 
-def _in_order(labels):
+def counts_of(y: np.ndarray, predicted: np.ndarray) -> tuple[Counter[Any], ...]:
+    """Return by label the numbers of right predictions, of examples, and of predictions."""
+    truth, guesses = y.tolist(), predicted.tolist()
+    right = Counter(a for a, b in zip(truth, guesses, strict=True) if a == b)
+    return right, Counter(truth), Counter(guesses)
+
+
+def in_order(labels: Iterable[Any]) -> list[Any]:
+    """Return labels sorted, those of several types by their text."""
     try:
         return sorted(labels)
     except TypeError:  # of several types

@@ -26,10 +26,7 @@ class Loss(NamedTuple):
     def __call__(self, y: np.ndarray, predicted: np.ndarray) -> np.ndarray:
         """Return the losses as float64 (m,), or raise ValueError for one outside of the range."""
         if self.targets is not None:
-            y, predicted = (
-                _inside(values, name, self.targets)
-                for values, name in ((y, "y"), (predicted, "predictions"))
-            )
+            y, predicted = numbers_in(self.targets, y, predicted)
         losses = np.asarray(self.function(y, predicted))
         low, high = self.value_range
         if losses.shape != y.shape or losses.dtype.kind not in "biuf":
@@ -59,6 +56,13 @@ def as_loss(loss: Any, value_range: Any) -> Loss:
         refuse("loss", loss, f"{' or '.join(map(repr, NAMES))}, or a function of y and predictions")
     ends = (0.0, 1.0) if value_range is None else as_range(value_range, "value_range")
     return Loss(getattr(loss, "__name__", type(loss).__name__), loss, ends, None)
+
+
+def numbers_in(
+    targets: tuple[float, float], y: np.ndarray, predicted: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return targets and predictions as float64, or raise ValueError for one out of range."""
+    return _inside(y, "y", targets), _inside(predicted, "predictions", targets)
 
 
 def _absolute(y, predicted):

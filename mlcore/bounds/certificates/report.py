@@ -5,7 +5,7 @@ import textwrap
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
 
-from mlcore.estimator.tables import table
+from mlcore.estimator.tables import table, text
 
 _WIDTH = 92
 _PLACES = Decimal("0.00001")
@@ -20,21 +20,21 @@ _NO_GUARANTEE = "Cross-validation, too, has no general bound at 1 - delta."
 def in_words(certificate: Any) -> str:
     """Return the guarantee in a few sentences."""
     best = certificate.best
-    text = "" if certificate.unsure is None else f"{certificate.unsure} "
-    text += (
+    words = "" if certificate.unsure is None else f"{certificate.unsure} "
+    words += (
         f"{certificate.estimator}: {_confidence(certificate)} the true {_what(certificate)} is at "
         f"most {rounded(best)} ({best.name}; {_seen(certificate)})."
     )
     if best.vacuous:
-        text += " That is no information."
+        words += " That is no information."
     elif best.trivial:
-        text += " That is no better than a coin."
+        words += " That is no better than a coin."
     if not certificate.simultaneous:
-        text += (
+        words += (
             f" It is the smallest of {len(certificate.bounds)}, chosen after the fact, and so not "
             "a statement at that confidence."
         )
-    return text
+    return words
 
 
 def as_text(certificate: Any) -> str:
@@ -47,6 +47,8 @@ def as_text(certificate: Any) -> str:
         lines.append(f"{line:<44}{rounded(bound):>10}{bound.delta:>12.3g}  {bound.sample}{flag}")
     for sentence in _notes(certificate):
         lines += _wrapped(sentence)
+    if certificate.metrics:
+        lines += ["", text(_metric_columns(certificate)), *_wrapped(_of_metrics(certificate))]
     lines += _per_class(certificate)
     lines += ["", "Assumptions", *_wrapped(_IID, "  all: ")]
     for i, bound in enumerate(certificate.bounds, 1):
@@ -76,9 +78,12 @@ def as_html(certificate: Any) -> str:
         table({name: [row[place] for row in rows] for place, name in enumerate(head)}),
         *(f"<p>{html.escape(sentence)}</p>" for sentence in (*_notes(certificate), _IID)),
     ]
+    if certificate.metrics:
+        parts.append(table(_metric_columns(certificate)))
+        parts.append(f"<p>{html.escape(_of_metrics(certificate))}</p>")
     if certificate.classes:
-        text = html.escape("\n".join(_per_class(certificate)[1:]))
-        parts.append(f"<pre>{text}</pre>")
+        rates = html.escape("\n".join(_per_class(certificate)[1:]))
+        parts.append(f"<pre>{rates}</pre>")
     heuristics = [_heuristic(bound) for bound in certificate.heuristics]
     if heuristics:
         heuristics.append(_NO_GUARANTEE)
@@ -100,6 +105,31 @@ def to_safe_side(value: float, *, down: bool) -> str:
     rounding = ROUND_FLOOR if down else ROUND_CEILING
     # Above a billion the float itself has few decimals, if any.
     return f"{value.quantize(_PLACES, rounding=rounding):f}" if abs(value) < 10**9 else f"{value}"
+
+
+def _metric_columns(certificate):
+    """Return the intervals of metrics by the headings of their table, rounded outwards."""
+    rows = certificate.metrics
+    columns = {"metric": [row.name for row in rows]}
+    if any(row.label is not None for row in rows):
+        labels = ["" if row.label is None else str(row.label) for row in rows]
+        columns["class"] = [name if len(name) <= 25 else name[:22] + "..." for name in labels]
+    estimates = ["" if row.estimate is None else f"{row.estimate:.5f}" for row in rows]
+    return columns | {
+        "observed": estimates,
+        "at least": [to_safe_side(row.lower, down=True) for row in rows],
+        "at most": [to_safe_side(row.upper, down=False) for row in rows],
+        "from": [row.m for row in rows],
+    }
+
+
+def _of_metrics(certificate):
+    held = 1 - certificate.delta
+    references = dict.fromkeys(row.reference for row in certificate.metrics)
+    return (
+        f"Instead of all other bounds: these hold together with probability at least {held:.6g}, "
+        f"each at delta = {certificate.metrics[0].delta:.3g}. " + " ".join(references)
+    )
 
 
 def _per_class(certificate):
@@ -177,6 +207,8 @@ def _confidence(certificate):
 
 
 def _what(certificate):
+    if "rejected" in certificate.inputs:
+        return "error where it answers"
     return "error" if "k" in certificate.inputs else "expected loss"
 
 
@@ -185,7 +217,8 @@ def _seen(certificate):
     kind = {"test": "fresh", "validation": "validation", "train": "training"}[certificate.role]
     if "k" in inputs:
         plural = "" if inputs["k"] == 1 else "s"
-        return f"{inputs['k']} error{plural} on {inputs['m']} {kind} examples"
+        of = f", of {inputs['m'] + inputs['rejected']}" if "rejected" in inputs else ""
+        return f"{inputs['k']} error{plural} on {inputs['m']} {kind} examples{of}"
     return f"mean loss {inputs['mean_loss']:.6g} on {inputs['m']} {kind} examples"
 
 
