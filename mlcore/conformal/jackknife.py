@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mlcore.bounds.arguments import as_real, refuse
+from mlcore.bounds.certificates.classifiers import as_table
 from mlcore.bounds.certificates.report import for_terminal
 from mlcore.checks import as_targets
 from mlcore.checks.errors import warn
@@ -183,7 +184,7 @@ def jackknife_plus(model: Any, X: Any, y: Any, coverage: float = 0.9) -> Jackkni
     """
     coverage = as_real(coverage, "coverage", above=0, below=1)
     _require_ridge(model)
-    X = X if hasattr(X, "shape") else np.asarray(X)
+    X = X if hasattr(X, "shape") and np.ndim(X) else as_table(X)
     y = as_targets(y, X.shape[0])
     given = () if not inspect.signature(model.leave_one_out).parameters else (X, y)
     errors = np.asarray(model.leave_one_out(*given), dtype=np.float64)

@@ -193,19 +193,14 @@ def conformal_sets(
     if by_class and groups is not None:
         refuse("groups", groups, "None with by_class=True")
     source, columns = _source(classifier, classes)
-    n = len(y) if hasattr(y, "__len__") else 0
-    if n == 0:
-        refuse("y", y, "at least one label")
-    labels, codes = as_labels(y, n)
+    unsure = unsure_of(source, X, None, "calibration")
+    P = _probabilities(source.predict, X, source.name, len(columns))
+    labels, codes = as_labels(y, len(P))
     places = {label: place for place, label in enumerate(columns.tolist())}
     unknown = [label for label in labels.tolist() if label not in places]
     if unknown:
         refuse("y", unknown[0], f"one of the {len(columns)} classes of {source.name}")
     codes = np.array([places[label] for label in labels.tolist()], dtype=np.intp)[codes]
-    unsure = unsure_of(source, X, None, "calibration")
-    P = _probabilities(source.predict, X, source.name, len(columns))
-    if len(P) != len(codes):
-        refuse("y", y, f"{len(P)} labels, one for each example, not {len(codes)}")
     scores = _scores(P, score)[np.arange(len(P)), codes]
     # The groups are the classes, those given, or one.
     names: tuple[Any, ...] = ("all",)

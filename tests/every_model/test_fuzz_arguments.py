@@ -17,7 +17,17 @@ from scipy import sparse as sp
 
 import mlcore
 from contract import one_of_each_class, plain_fit
-from mlcore import bayes, bounds, cluster, decomposition, entropy, kernels, mixture, online
+from mlcore import (
+    bayes,
+    bounds,
+    cluster,
+    conformal,
+    decomposition,
+    entropy,
+    kernels,
+    mixture,
+    online,
+)
 from mlcore.bayes import (
     BetaBernoulli,
     DirichletCategorical,
@@ -140,6 +150,28 @@ CALLS = {
     "bounds.compare_models": (
         lambda **given: bounds.compare_models(loss="squared", **given),
         {"first": Y, "second": 1 - Y, "y": Y, "value_range": (0, 1), "delta": 0.1},
+    ),
+    "conformal.conformal_coverage": (conformal.conformal_coverage, {"k": 5, "n": 9, "delta": 0.1}),
+    "conformal.conformal_intervals": (
+        lambda **given: conformal.conformal_intervals(_regression(), **given),
+        {"X": X + 1, "y": Y, "coverage": 0.5, "delta": 0.5, "groups": Y},
+    ),
+    "conformal.conformal_rank": (conformal.conformal_rank, {"n": 9, "coverage": 0.5, "delta": 0.1}),
+    "conformal.conformal_sets": (
+        lambda **given: conformal.conformal_sets(_machine(), **given),
+        {"X": X + 1, "y": Y, "coverage": 0.5, "delta": 0.5, "score": "adaptive", "groups": Y},
+    ),
+    "conformal.conformal_sets-by-class": (
+        lambda **given: conformal.conformal_sets(_machine(), **given),
+        {"X": X + 1, "y": Y, "coverage": 0.5, "by_class": True, "classes": None},
+    ),
+    "conformal.conformal_threshold": (
+        conformal.conformal_threshold,
+        {"scores": [1.0, 2.0, 3.0, 4.0], "coverage": 0.5, "delta": 0.5, "groups": [0, 1, 0, 1]},
+    ),
+    "conformal.jackknife_plus": (
+        lambda **given: conformal.jackknife_plus(_regression(), **given),
+        {"X": X, "y": Y, "coverage": 0.5},
     ),
     **{
         f"cluster.{name}": (
@@ -291,6 +323,12 @@ def _machine():
     from mlcore.linear_model import LogisticRegression
 
     return LogisticRegression().fit(X, Y)
+
+
+def _regression():
+    from mlcore.linear_model import LinearRegression
+
+    return LinearRegression().fit(X, Y)
 
 
 def wrongs(value):
