@@ -134,7 +134,7 @@ NAN = np.where(np.arange(40)[:, None] == 3, math.nan, P)
     (lambda: conformal_sets(as_given, P, Y, classes=[*LABELS, "emu"]), r"shape \(40, 4\)"),
     (lambda: conformal_sets(as_given, P, Y, classes=["ant"] * 4), "all different"),
     (lambda: conformal_sets(as_given, P, np.arange(40) % 4, classes=LABELS), "^y=0"),
-    (lambda: conformal_sets(as_given, P[:0], [], classes=LABELS), "^y="),
+    (lambda: conformal_sets(as_given, P[:0], [], classes=LABELS), "^X="),
     (lambda: conformal_sets(as_given, P, Y[:9], classes=LABELS), "samples: .40, 9.: X and y must"),
     (lambda: conformal_sets(as_given, NAN, Y, classes=LABELS), "probabilities of as_given"),
     (lambda: conformal_sets(as_given, 3 * P, Y, classes=LABELS), "from 0 to 1"),

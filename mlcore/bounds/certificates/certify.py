@@ -217,18 +217,10 @@ def certify(
     family_delta = _divided(budget, n_families) if simultaneous else budget
 
     # Bound the error on the examples, then by each family.
-    bounds, interval, classes = [], None, ()
     if role == "train":
-        inputs = data.counts
-    elif loss is None:
-        inputs = {"k": int((predicted != y).sum()), "m": len(y)}
-        classes = rates_of_classes(y, predicted, budget)
-        bounds, interval = _of_errors(inputs, role, family_delta, budget)
+        inputs, bounds, interval, classes = data.counts, [], None, ()
     else:
-        losses = loss(y, predicted)
-        ends = loss.value_range
-        inputs = {"mean_loss": math.fsum(losses) / len(y), "m": len(y), "value_range": ends}
-        bounds, interval = _of_losses(losses, inputs, role, family_delta, budget)
+        inputs, bounds, interval, classes = _of_fresh(measured, role, family_delta, budget)
     for name, family in chosen.items():
         bound = family(data, family_delta)
         if isinstance(bound, str):
@@ -237,8 +229,6 @@ def certify(
             bounds.append(bound)
     if not bounds:
         refuse("estimator", estimator, "one with a bound: " + " ".join(left_out))
-    if answered is not None:
-        inputs = inputs | {"rejected": int((~answered).sum())}
     warn_of_confidence(delta)
     return Certificate(
         estimator=classifier.name,
@@ -256,6 +246,21 @@ def certify(
         unsure=unsure,
         metrics=intervals_of(rows, measured, _divided(budget, len(rows))) if rows else (),
     )
+
+
+def _of_fresh(measured, role, delta, budget):
+    """Return what was counted on fresh examples, bounds, an interval, and rates of classes."""
+    y, predicted, loss = measured.y, measured.predicted, measured.loss
+    if loss is not None:
+        losses = loss(y, predicted)
+        mean = math.fsum(losses) / len(y)
+        inputs = {"mean_loss": mean, "m": len(y), "value_range": loss.value_range}
+        return inputs, *_of_losses(losses, inputs, role, delta, budget), ()
+    inputs = {"k": int((predicted != y).sum()), "m": len(y)}
+    found = _of_errors(inputs, role, delta, budget)
+    if measured.answered is not None:
+        inputs = inputs | {"rejected": int((~measured.answered).sum())}
+    return inputs, *found, rates_of_classes(y, predicted, budget)
 
 
 def _of_errors(inputs, role, delta, budget):

@@ -53,8 +53,8 @@ class MetricInterval(NamedTuple):
     >>> from mlcore.bounds import certify
     >>> y, predicted = [0] * 50 + [1] * 50, [0] * 48 + [1] * 52
     >>> for metric in certify(predicted, y=y, metrics=["f1", "recall"]).metrics:
-    ...     print(metric.name, round(metric.estimate, 3), round(metric.lower, 3), metric.upper)
-    f1 0.98 0.923 0.9983...
+    ...     print(metric.name, *(round(x, 3) for x in metric[2:5]))
+    f1 0.98 0.921 0.998
     recall 1.0 0.916 1.0
     """
 
