@@ -170,6 +170,43 @@ def test_simulated_means_fail_rarely_but_too_often_where_the_slack_is_halved():
     assert binomtest(failed[1], runs, 1.5 * delta, alternative="greater").pvalue < 1e-3
 
 
+def tables(m, cells):
+    """All counts (n_tables, cells) that add up to m."""
+    return np.array([c for c in itertools.product(range(m + 1), repeat=cells) if sum(c) == m])
+
+
+def test_auc_of_tied_scores_fails_with_at_most_delta_over_two():
+    # All samples of 4 and 5 scores 0, 1 and 2, by their counts.
+    delta, values = 0.5, np.arange(3)
+    better = (values[:, None] > values) + (values[:, None] == values) / 2
+    of_positives, of_negatives = tables(4, 3), tables(5, 3)
+    areas = of_positives @ better @ of_negatives.T
+    pairs = [np.argwhere(areas == area)[0] for area in np.unique(areas)]
+    found = [
+        auc_interval(np.repeat(values, of_positives[i]), np.repeat(values, of_negatives[j]), delta)
+        for i, j in pairs
+    ]
+    ends = np.array(found)[np.searchsorted(np.unique(areas), areas).ravel()]
+    for p, q in (([0.1, 0.2, 0.7], [0.6, 0.3, 0.1]), ([0.0, 0.5, 0.5], [0.1, 0.9, 0.0])):
+        law = np.outer(multinomial.pmf(of_positives, 4, p), multinomial.pmf(of_negatives, 5, q))
+        assert max(failures(ends, p @ better @ q, law.ravel())) <= delta / 2
+
+
+def test_r2_of_two_values_fails_with_at_most_delta():
+    # All samples of 6 targets 0 and 1 with predictions 0 and 1.
+    delta, pairs = 0.5, np.array([(0, 0), (0, 1), (1, 0), (1, 1)])
+    y, predictions = pairs.T
+    counts = tables(6, 4)
+    ends = [
+        r2_interval(np.repeat(y, n), np.repeat(predictions, n), delta, value_range=(0, 1))
+        for n in counts
+    ]
+    for p in ([0.4, 0.1, 0.1, 0.4], [0.05, 0.0, 0.05, 0.9], [0.25, 0.25, 0.25, 0.25]):
+        rate = p @ y
+        truth = 1 - p @ (y != predictions) / (rate * (1 - rate))
+        assert sum(failures(ends, truth, multinomial.pmf(counts, 6, p))) <= delta
+
+
 @each("scale, m", itertools.product([1e-150, 1.0, 1e150], [1, 2, 50, 3000]))
 def test_mean_loss_is_the_tighter_bound_of_both_sides(scale, m):
     rng = np.random.default_rng(m)
