@@ -97,8 +97,8 @@ def certificate_bounds(certificate: Any, *, ax: Any = None) -> Picture:
     Returns
     -------
     picture : Picture
-        Artists "bars" (from fresh examples full, from training examples hatched), and where fresh
-        errors were counted "observed" and "interval".
+        Artists "bars" (from fresh examples full, from training examples hatched), "observed", and
+        of fresh examples "interval".
 
     Raises
     ------
@@ -123,16 +123,17 @@ def certificate_bounds(certificate: Any, *, ax: Any = None) -> Picture:
     figure, ax = new_axes(ax, size=(6.5, 1.5 + 0.35 * len(bounds)))
     # A bar for each bound, hatched if it is of training examples.
     places = np.arange(len(bounds))
-    values = [min(float(bound), 1.0) for bound in bounds]
-    bars = ax.barh(places, values, color=color(0), height=0.6)
-    right = 1.0 if max(values) > 0.5 else 1.3 * max(values)
+    low, high = certificate.inputs.get("value_range", (0.0, 1.0))
+    lengths = [min(float(bound), high) - low for bound in bounds]
+    bars = ax.barh(places, lengths, left=low, color=color(0), height=0.6)
+    right = high - low if max(lengths) > 0.5 * (high - low) else 1.3 * max(lengths)
     for bar, bound in zip(bars, bounds, strict=True):
         if bound.sample != "test":
             bar.set(facecolor="white", edgecolor=color(0), hatch="///")
         says = " says nothing" if bound.vacuous else f" {float(bound):.3f}"
-        inside = bar.get_width() > 0.75
+        inside = bar.get_width() > 0.75 * (high - low)
         ax.text(
-            bar.get_width() - 0.01 * right * bool(inside),
+            low + bar.get_width() - 0.01 * right * bool(inside),
             bar.get_y() + 0.5 * bar.get_height(),
             says + " " * bool(inside),
             ha="right" if inside else "left",
@@ -143,16 +144,19 @@ def certificate_bounds(certificate: Any, *, ax: Any = None) -> Picture:
     # The observed rate, and the interval of the true one.
     artists: dict[str, Any] = {"bars": bars}
     inputs = certificate.inputs
-    if "k" in inputs and "m" in inputs:
+    if "k" in inputs:
         rate = inputs["k"] / inputs["m"]
         text = f"observed: {inputs['k']} of {inputs['m']}"
-        artists["observed"] = ax.axvline(rate, color=color(5), linestyle=":", label=text)
+    else:
+        rate, text = inputs["mean_loss"], f"observed: {inputs['mean_loss']:.3g}"
+    artists["observed"] = ax.axvline(rate, color=color(5), linestyle=":", label=text)
     if certificate.interval is not None:
-        low, high = (float(bound) for bound in certificate.interval)
+        ends = [float(bound) for bound in certificate.interval]
         text = f"{1 - certificate.delta:.0%} confidence interval"
-        artists["interval"] = ax.axvspan(low, high, color=color(1), alpha=0.3, zorder=0, label=text)
+        artists["interval"] = ax.axvspan(*ends, color=color(1), alpha=0.3, zorder=0, label=text)
     ax.set_yticks(places, [bound.name for bound in bounds])
-    ax.set(xlim=(0, right), xlabel="error rate, at most")
+    what = "error rate" if "k" in inputs else "expected loss"
+    ax.set(xlim=(low, low + right), xlabel=f"{what}, at most")
     ax.set_ylim(len(bounds) - 0.5, -0.5 if len(artists) == 1 else -1.5)
     if len(artists) > 1:  # above the bars
         ax.legend(fontsize="small", loc="upper right", ncols=len(artists) - 1)

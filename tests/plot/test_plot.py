@@ -370,6 +370,12 @@ def test_curves_and_certificates():
     assert [text.get_text() for text in picture.ax_.get_yticklabels()] == [
         bound.name for bound in certificate.bounds
     ]
+    losses = certify(np.full(50, 3.0), y=np.arange(50) % 4, loss="squared", value_range=(0, 20))
+    picture = plot.certificate_bounds(losses)
+    widths = [bar.get_width() for bar in picture.artists_["bars"]]
+    assert widths == [float(bound) for bound in losses.bounds] and min(widths) > 1
+    assert picture.ax_.get_xlabel() == "expected loss, at most"
+    assert picture.artists_["observed"].get_xdata()[0] == losses.inputs["mean_loss"]
     for bad in ({}, {"f": [1.0]}):
         with pytest.raises(ValueError, match="bounds"):
             plot.bound_curves(bad, sizes)
