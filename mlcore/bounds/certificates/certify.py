@@ -1,4 +1,4 @@
-"""Certification of a classifier by all bounds that apply to it, each at its part of delta."""
+"""Certification of a model by all bounds that apply to it, each at its part of delta."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -67,7 +67,7 @@ def certify(
     positive: Any = None,
     reject: Any = None,
 ) -> Certificate:
-    r"""Bound the true error of a classifier by every theorem that applies to it.
+    r"""Bound the true error of a classifier, or the loss of a model, by every theorem for it.
 
     ``certify(classifier, X, y)``, or ``certify(predictions, y=y)``. From fresh examples comes the
     binomial bound, which is exact, beside Chernoff's and Hoeffding's, which are never smaller, and
@@ -91,7 +91,8 @@ def certify(
     ----------
     estimator : object with `predict`, function, or array of predictions
         A fitted classifier of any library, a function of X that returns labels, or the predicted
-        labels. Clusterings, mixtures, outlier detectors and transformers are refused.
+        labels; with a loss also a regressor. Clusterings, mixtures, outlier detectors and
+        transformers are refused.
     X, y : array-like
         Examples and their true labels; predictions need no X.
     delta : float in (0, 1), default=0.05
@@ -161,6 +162,14 @@ def certify(
     0.06870 Hoeffding's bound
     >>> certificate.required(0.04)
     1098
+
+    Intervals of metrics that hold together:
+
+    >>> found = certify(Always(), [[0.0]] * 1000, [0] * 30 + [1] * 970, metrics=["error", "f1"])
+    >>> for metric in found.metrics:
+    ...     print(f"{metric.name} from {metric.lower:.4f} to {metric.upper:.4f}")
+    error from 0.0192 to 0.0445
+    f1 from 0.9773 to 0.9903
     """
     # Check the parameters.
     delta, role = as_delta(delta), as_choice(role, "role", get_args(Role))
@@ -293,7 +302,8 @@ def _of_losses(losses, inputs, role, delta, budget):
         refuse("delta", budget, "a part of at least 2**-1021 for a loss")
     low, high = inputs["value_range"]
     moments = moments_of(losses, low, high)
-    known = (_FRESH[role], f"No loss is outside [{low:g}, {high:g}].")
+    fresh = _FRESH[role].replace("classifier", "model")
+    known = (fresh, f"No loss is outside [{low:g}, {high:g}].")
 
     def bound(name, value, delta, reference, kind="upper"):
         return Bound(name, value, delta, kind, role, inputs, known, reference)
