@@ -53,22 +53,23 @@ def empirical_bernstein(moments: Moments, delta: float) -> float:
 
     Bernstein's inequality at 3/4 of `delta` with `variance_bound` at 1/4. The latter is smaller
     than the bound on the deviation in Maurer and Pontil's inequality: for constant values the
-    distance from the mean is 1.75 :math:`\ln(1 / \delta) / m` in place of 2.33.
+    distance from the mean is about 1.75 :math:`\ln(1 / \delta) / m` in place of 2.33.
     """
-    if moments.m < 2:
-        return 1.0
-    variance = variance_bound(moments, delta * _OF_VARIANCE)
-    epsilon = bernstein_epsilon(moments.m, delta * (1 - _OF_VARIANCE), variance)
-    return min((moments.mean + epsilon) * (1 + 4 * _EPSILON), 1.0)
+    return _above(moments.mean, _deviation(moments, delta))
 
 
 def mean_interval(moments: Moments, delta: float) -> tuple[float, float]:
     """Return an interval for the expectation in [0, 1], each end of which may fail with delta / 2.
 
-    An end is the tighter of both bounds, each at half of that.
+    An end is the tighter of both bounds, each at half of that; of one value only the first holds.
     """
-    upper = _tighter(moments, delta / 2)
-    return max(1 - _tighter(moments.mirrored, delta / 2) - _EPSILON, 0.0), upper
+    half = delta / 2 if moments.m < 2 else delta / 4
+    epsilon = _deviation(moments, half)  # of both ends
+    upper, rest = (
+        min(hoeffding_bentkus(side, half), _above(side.mean, epsilon))
+        for side in (moments, moments.mirrored)
+    )
+    return max(1 - rest - _EPSILON, 0.0), upper
 
 
 def variance_bound(moments: Moments, delta: float) -> float:
@@ -100,8 +101,12 @@ def on_range(interval: tuple[float, float], low: float, high: float) -> tuple[fl
     return max(low + length * lower - slack, low), min(low + length * upper + slack, high)
 
 
-def _tighter(moments, delta):
+def _deviation(moments, delta):
     if moments.m < 2:
-        return hoeffding_bentkus(moments, delta)
-    half = delta / 2
-    return min(hoeffding_bentkus(moments, half), empirical_bernstein(moments, half))
+        return 1.0
+    variance = variance_bound(moments, delta * _OF_VARIANCE)
+    return bernstein_epsilon(moments.m, delta * (1 - _OF_VARIANCE), variance)
+
+
+def _above(mean, epsilon):
+    return min((mean + epsilon) * (1 + 4 * _EPSILON), 1.0)
