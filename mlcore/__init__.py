@@ -12,6 +12,7 @@ __all__ = [
     "bayes",
     "blocks",
     "bounds",
+    "calibration",
     "cluster",
     "conformal",
     "datasets",
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from mlcore import (
         bayes,
         bounds,
+        calibration,
         cluster,
         conformal,
         datasets,

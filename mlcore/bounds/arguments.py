@@ -143,6 +143,14 @@ def is_single(value: Any) -> bool:
     return not several or isinstance(value, (str, bytes, np.generic))
 
 
+def length_of(value: Any) -> int:
+    """Return the number of rows of a sequence or an array, 0 for what has none."""
+    shape = getattr(value, "shape", None)
+    if isinstance(shape, tuple):
+        return shape[0] if shape else 0
+    return len(value) if hasattr(value, "__len__") else 0
+
+
 def as_plain(array: np.ndarray) -> Any:
     """Return a Python float for one number, an array for several."""
     return float(array) if np.ndim(array) == 0 else array

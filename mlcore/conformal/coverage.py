@@ -7,7 +7,7 @@ from typing import Any, overload
 import numpy as np
 
 from mlcore.bounds.arguments import Number, as_count, as_counts, as_delta, as_plain, as_real
-from mlcore.bounds.calculator import warn_of_confidence
+from mlcore.bounds.calculator import calculator, warn_of_confidence
 from mlcore.bounds.held_out import binomial_tail_inversion_lower, tail_is_at_most
 
 
@@ -80,6 +80,7 @@ def conformal_coverage(k: Number, n: Number, delta: Number) -> float: ...
 def conformal_coverage(k: Any, n: Any, delta: Any) -> np.ndarray: ...
 
 
+@calculator("k", "n", "delta", whole=True)
 def conformal_coverage(k: Any, n: Any, delta: Any) -> Any:
     r"""Lower bound on the coverage given the calibration set, of the k-th smallest of n scores.
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -95,7 +95,7 @@ def conformal_intervals(
     coverage: float = 0.9,
     *,
     delta: float | None = None,
-    scale: Any = None,
+    scale: Literal["std"] | Any = None,
     groups: Any = None,
 ) -> ConformalIntervals:
     r"""Calibrate intervals that hold the target with probability at least `coverage`.

@@ -56,9 +56,7 @@ class JackknifeIntervals:
     @property
     def guaranteed_coverage(self) -> float:
         """1 - 2 alpha, which holds for every distribution; 0 says nothing."""
-        if self.rank > len(self.errors):
-            return 1.0
-        return max(0.0, float(2 * Fraction(repr(self.coverage)) - 1))
+        return guaranteed(self.coverage, self.rank, len(self.errors))
 
     def predict(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return the ends of the intervals.
@@ -109,7 +107,7 @@ class JackknifeIntervals:
             f"exchangeable; in most cases with about {self.coverage:g}."
         )
         if self.rank > n:
-            yield _too_few(n, self.coverage)
+            yield too_few(n, self.coverage, "intervals are infinite")
 
     def __repr__(self) -> str:
         return for_terminal(*self._sentences())
@@ -137,7 +135,8 @@ def jackknife_plus(model: Any, X: Any, y: Any, coverage: float = 0.9) -> Jackkni
     ----------
     model : fitted `LinearRegression` or `KernelRidge`
         With one number as `alpha`, above 0 where features depend on each other, no sample weights,
-        and a kernel that was chosen without these samples.
+        and a kernel that was chosen without these samples. `NystroemRidge` is refused: samples that
+        its centres are drawn from are not exchangeable with new ones.
     X, y : array-like
         The samples of the fit, and one target for each.
     coverage : float in (0, 1), default=0.9
@@ -197,7 +196,7 @@ def jackknife_plus(model: Any, X: Any, y: Any, coverage: float = 0.9) -> Jackkni
     rank = conformal_rank(n, coverage)
     influences = _influences(model, X, y, errors)
     if rank > n:
-        warn("UserWarning", _too_few(n, coverage))
+        warn("UserWarning", too_few(n, coverage, "intervals are infinite"))
     return JackknifeIntervals(model, influences, errors, coverage, rank)
 
 
@@ -242,8 +241,12 @@ def _influences(model, X, y, errors):
     return tuple(fits)
 
 
-def _too_few(n, coverage):
-    return (
-        f"Too few samples: {n}, of at least {least_size(coverage, None)} needed for "
-        f"coverage={coverage:g}. The intervals are infinite."
-    )
+def guaranteed(coverage: float, rank: int, n: int) -> float:
+    """Return the coverage 1 - 2 alpha that n samples guarantee, or 1 if their rank is n + 1."""
+    return 1.0 if rank > n else max(0.0, float(2 * Fraction(repr(coverage)) - 1))
+
+
+def too_few(n: int, coverage: float, then: str) -> str:
+    """Return the sentence on too few samples, and what follows."""
+    needed = least_size(coverage, None)
+    return f"Too few samples: {n}, of at least {needed} needed for coverage={coverage:g}: {then}."

@@ -1,17 +1,18 @@
 """Sets of labels that hold the true one with a wanted probability, from any classifier."""
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
 
-from mlcore.bounds.arguments import as_bool, as_choice, as_reals, refuse
+from mlcore.bounds.arguments import as_bool, as_choice, as_reals, length_of, refuse
 from mlcore.bounds.certificates.classifiers import as_classifier
 from mlcore.bounds.certificates.freshness import unsure_of
 from mlcore.bounds.certificates.report import for_terminal
 from mlcore.checks import as_labels
-from mlcore.conformal.threshold import ConformalThreshold, calibrated
+from mlcore.conformal.threshold import ConformalThreshold, calibrated, places_of
 from mlcore.estimator.tables import table
 
 Score = Literal["least_ambiguous", "adaptive"]
@@ -39,6 +40,8 @@ class ConformalSets:
         Thresholds of the scores, with their guarantees.
     unsure : str or None
         Doubts whether the calibration examples are fresh.
+    groups : tuple or None
+        Groups of which each class has a threshold, with `by_class`.
 
     Examples
     --------
@@ -57,6 +60,7 @@ class ConformalSets:
     by_class: bool
     threshold: ConformalThreshold
     unsure: str | None = None
+    groups: tuple[Any, ...] | None = None
 
     def predict(self, X: Any, groups: Any = None) -> np.ndarray:
         """Return the sets of labels, True for the labels that they hold.
@@ -80,17 +84,25 @@ class ConformalSets:
             For what is no probability, and other groups than those of the calibration.
         """
         P = _probabilities(self.probabilities, X, self.name, len(self.classes))
-        scores = _scores(P, self.score)
-        if self.by_class:
+        scores = scores_of(P, self.score)
+        if not self.by_class:
+            return self.threshold.covers(scores, groups)
+        # The thresholds of all classes, in each group; one column without groups.
+        limits = np.array(self.threshold.thresholds).reshape(len(self.classes), -1)
+        if self.groups is None:
             if groups is not None:
-                refuse("groups", groups, "None: the calibration was by class")
-            return scores <= np.array(self.threshold.thresholds)
-        return self.threshold.covers(scores, groups)
+                refuse("groups", groups, "None: the calibration had no groups")
+            return scores <= limits[:, 0]
+        places = places_of(groups, self.groups)
+        if len(places) != len(scores):
+            refuse("groups", f"{len(places)} groups", f"of {len(scores)} examples")
+        return scores <= limits[:, places].T
 
     def _sentences(self):
         if self.unsure is not None:
             yield self.unsure
         per = "class" if self.by_class else "group"
+        per += " and group" if self.groups is not None else ""
         yield f"Sets of {len(self.classes)} labels of {self.name}, {self.score}, by {per}."
 
     def __repr__(self) -> str:
@@ -144,7 +156,8 @@ def conformal_sets(
         Calibrate each class by its own examples (label-conditional): the coverage holds for each
         true label. A class without enough examples is in every set.
     groups : array-like of shape (n,), optional
-        Groups of the examples, each calibrated by its own; not with `by_class`.
+        Groups of the examples, each calibrated by its own; with `by_class` each pair of class and
+        group, and a class without enough examples in a group is in every set there.
     classes : array-like of shape (n_classes,), optional
         Labels in the order of the columns of a function's probabilities.
 
@@ -190,28 +203,39 @@ def conformal_sets(
     """
     score = as_choice(score, "score", get_args(Score))
     by_class = as_bool(by_class, "by_class")
-    if by_class and groups is not None:
-        refuse("groups", groups, "None with by_class=True")
     source, columns = _source(classifier, classes)
-    unsure = unsure_of(source, X, None, "calibration")
-    P = _probabilities(source.predict, X, source.name, len(columns))
-    labels, codes = as_labels(y, len(P))
+    n = length_of(y)
+    if n == 0:
+        refuse("y", y, "at least one label")
+    labels, codes = as_labels(y, n)
     places = {label: place for place, label in enumerate(columns.tolist())}
     unknown = [label for label in labels.tolist() if label not in places]
     if unknown:
         refuse("y", unknown[0], f"one of the {len(columns)} classes of {source.name}")
     codes = np.array([places[label] for label in labels.tolist()], dtype=np.intp)[codes]
-    scores = _scores(P, score)[np.arange(len(P)), codes]
-    # The groups are the classes, those given, or one.
+    unsure = unsure_of(source, X, None, "calibration")
+    P = _probabilities(source.predict, X, source.name, len(columns))
+    if len(P) != len(codes):
+        refuse("y", y, f"{len(P)} labels, one for each example, not {len(codes)}")
+    scores = scores_of(P, score)[np.arange(len(P)), codes]
+    # Calibrated together are all, a class, a group, or a class in a group.
     names: tuple[Any, ...] = ("all",)
-    of_group: np.ndarray | None = None
+    together: np.ndarray | None = None
+    given: tuple[Any, ...] | None = None
+    if groups is not None:
+        found, together = as_labels(groups, len(P), name="groups")
+        names = given = tuple(found.tolist())
     if by_class:
-        names, of_group = tuple(columns.tolist()), codes
-    elif groups is not None:
-        found, of_group = as_labels(groups, len(P), name="groups")
-        names = tuple(found.tolist())
-    threshold = calibrated(scores, of_group, names, coverage, delta)
-    return ConformalSets(source.name, source.predict, columns, score, by_class, threshold, unsure)
+        names = tuple(columns.tolist())
+        if given is not None and together is not None:
+            codes = codes * len(given) + together
+            names = tuple(itertools.product(names, given))
+        together = codes
+    threshold = calibrated(scores, together, names, coverage, delta)
+    return ConformalSets(
+        source.name, source.predict, columns, score, by_class, threshold, unsure,
+        given if by_class else None,
+    )  # fmt: skip
 
 
 def _source(classifier, classes):
@@ -225,18 +249,25 @@ def _source(classifier, classes):
             if own is not None or classes is None:
                 refuse("classes", classes, allowed)
             own = classes
-        columns = np.asarray(own)
+        columns = _as_columns(own)
     elif callable(classifier) and not isinstance(classifier, type):
         if hasattr(classifier, "predict"):
             refuse(name, classifier, "a fitted classifier with predict_proba")
         if classes is None:
             refuse("classes", classes, "the labels of the columns that the function returns")
-        source, columns = as_classifier(classifier, name), np.asarray(classes)
+        source, columns = as_classifier(classifier, name), _as_columns(classes)
     else:
         refuse(name, classifier, "a fitted classifier with predict_proba, or a function of X")
     if columns.ndim != 1 or not len(columns) or len(set(columns.tolist())) < len(columns):
         refuse("classes", classes, "one label for each column, all different")
     return source, columns
+
+
+def _as_columns(classes):
+    try:
+        return np.asarray(classes)
+    except ValueError:  # ragged
+        refuse("classes", classes, "one label for each column, all different")
 
 
 def _probabilities(function, X, name, n_classes):
@@ -253,7 +284,7 @@ def _probabilities(function, X, name, n_classes):
     return P
 
 
-def _scores(P, score):
+def scores_of(P: np.ndarray, score: Score) -> np.ndarray:
     """Return the scores (m, n_classes) of all labels, each row by itself."""
     if score == "least_ambiguous":
         return -P

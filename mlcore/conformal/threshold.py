@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mlcore.bounds.arguments import as_delta, as_real, as_reals, refuse
+from mlcore.bounds.arguments import as_delta, as_real, as_reals, length_of, refuse
 from mlcore.bounds.calculator import warn_of_confidence
 from mlcore.bounds.certificates.report import for_terminal
 from mlcore.checks import as_labels
@@ -75,17 +75,7 @@ class ConformalThreshold:
             if groups is not None:
                 refuse("groups", groups, "None: the calibration had no groups")
             return values[0]
-        if groups is None:
-            refuse("groups", groups, "the groups of the examples, as the calibration had groups")
-        n = len(groups) if hasattr(groups, "__len__") else 0
-        if n == 0:
-            refuse("groups", groups, "one group for each of at least one example")
-        names, codes = as_labels(groups, n, name="groups")
-        places = dict(zip(self.groups, range(len(values)), strict=True))
-        unknown = [name for name in names.tolist() if name not in places]
-        if unknown:
-            refuse("groups", unknown[0], f"one of the {len(values)} groups of the calibration")
-        return values[[places[name] for name in names.tolist()]][codes]
+        return values[places_of(groups, self.groups)]
 
     def covers(self, scores: Any, groups: Any = None) -> np.ndarray:
         """Return True for scores that are at most the threshold.
@@ -281,6 +271,21 @@ def calibrated(
     if short := found.too_small():
         warn("UserWarning", too_small_in_words(found, short))
     return found
+
+
+def places_of(groups: Any, known: tuple[Any, ...]) -> np.ndarray:
+    """Return the places of the groups of new examples among `known` ones, (m,) intp."""
+    if groups is None:
+        refuse("groups", groups, "the groups of the examples, as the calibration had groups")
+    n = length_of(groups)
+    if n == 0:
+        refuse("groups", groups, "one group for each of at least one example")
+    names, codes = as_labels(groups, n, name="groups")
+    places = {name: place for place, name in enumerate(known)}
+    unknown = [name for name in names.tolist() if name not in places]
+    if unknown:
+        refuse("groups", unknown[0], f"one of the {len(known)} groups of the calibration")
+    return np.array([places[name] for name in names.tolist()], dtype=np.intp)[codes]
 
 
 def too_small_in_words(threshold: ConformalThreshold, places: Sequence[int]) -> str:

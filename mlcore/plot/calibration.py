@@ -1,13 +1,12 @@
 """Reliability of predicted probabilities: how often what is said to happen does happen."""
 
 import itertools
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from mlcore.bounds import clopper_pearson
-from mlcore.checks import as_choice, as_integer, as_labels, as_real
-from mlcore.checks.parameters import refuse
+from mlcore.calibration import reliability
+from mlcore.calibration.reliability import Strategy
 from mlcore.plot.picture import GREY, Picture, color, lay_out, name_axes, new_axes
 
 
@@ -16,24 +15,24 @@ def reliability_curve(
     probability: Any,
     *,
     n_bins: int = 10,
-    strategy: Literal["uniform", "quantile"] = "uniform",
+    strategy: Strategy = "uniform",
     delta: float = 0.05,
     label: str | None = None,
     ax: Any = None,
 ) -> Picture:
-    """Draw observed frequencies of the positive class against predicted probabilities.
+    """Draw observed frequencies of classes against predicted probabilities.
 
-    Bars are exact intervals (Clopper and Pearson) that hold each bin's true frequency with
-    probability ``1 - delta``, one bin at a time: a diagonal outside a bar is evidence that the
-    probabilities are off there.
+    Bars are the intervals of `mlcore.calibration.reliability`, which hold the true frequencies of
+    all bins at once with probability ``1 - delta``: a diagonal outside of a bar is evidence that
+    the probabilities are off there.
 
     Parameters
     ----------
     y : array-like of shape (n_samples,)
-        Labels of two classes, on samples that the model was not fitted to; the later in order is
-        the positive one.
-    probability : array-like of shape (n_samples,)
-        Of the positive class, such as ``model.predict_proba(X)[:, 1]``; in [0, 1].
+        Labels, on samples that the model was not fitted to.
+    probability : array-like of shape (n_samples,) or (n_samples, n_classes)
+        Of the later of two classes, such as ``model.predict_proba(X)[:, 1]``, or of each class,
+        which then has a curve; in [0, 1].
     n_bins : int, default=10
     strategy : {"uniform", "quantile"}, default="uniform"
         Bins of the same width, or of about as many samples each.
@@ -46,12 +45,13 @@ def reliability_curve(
     Returns
     -------
     picture : Picture
-        Artists "curve" (an ErrorbarContainer) and "counts", the number of samples at each point.
+        Artists "curve" (an ErrorbarContainer, or a list of one for each of three classes or more)
+        and "counts", the number of samples at each point.
 
     Raises
     ------
     TypeError, ValueError
-        For labels of other than two classes, or probabilities outside [0, 1].
+        For another number of classes, or probabilities outside [0, 1].
 
     Examples
     --------
@@ -60,51 +60,41 @@ def reliability_curve(
     >>> [text.get_text() for text in picture.artists_["counts"]]
     ['2', '2']
     """
-    probability = np.asarray(probability, dtype=np.float64)
-    if probability.ndim != 1 or not ((probability >= 0) & (probability <= 1)).all():
-        refuse("probability", probability, "probabilities in [0, 1], one for each sample")
-    classes, codes = as_labels(y, len(probability))
-    if len(classes) != 2:
-        refuse("y", f"{len(classes)} classes", "labels of 2 classes")
-    n_bins = as_integer(n_bins, "n_bins", at_least=1)
-    as_choice(strategy, "strategy", ("uniform", "quantile"))
-    delta = as_real(delta, "delta", above=0, below=1)
-    # Bins that have samples, and the intervals of their frequencies.
-    edges = np.linspace(0, 1, n_bins + 1)
-    if strategy == "quantile":
-        edges = np.unique(np.quantile(probability, edges))
-    bins = np.clip(np.searchsorted(edges, probability, side="right") - 1, 0, max(len(edges) - 2, 0))
-    m = np.bincount(bins)
-    used = m > 0
-    k = np.bincount(bins, weights=codes)[used].astype(np.int64)
-    predicted = np.bincount(bins, weights=probability)[used] / m[used]
-    m = m[used]
-    low, high = clopper_pearson(k, m, delta)
+    found = reliability(y, probability, n_bins=n_bins, strategy=strategy, delta=delta)
     figure, ax = new_axes(ax, size=(5, 5))
-    # The curve; the diagonal below the first one.
-    number = len(ax.containers)
-    if not number:
+    # The curves; the diagonal below the first one.
+    if not ax.containers:
         ax.plot([0, 1], [0, 1], color=GREY, linestyle=":", label="calibrated")
-    seen = k / m
-    curve = ax.errorbar(
-        predicted,
-        seen,
-        [np.maximum(seen - low, 0).tolist(), np.maximum(high - seen, 0).tolist()],
-        color=color(number),
-        marker="os^D"[number % 4],
-        markersize=4,
-        capsize=3,
-        linewidth=1,
-        label=label or f"frequency, {1 - delta:.0%} intervals",
-    )
+    several = len(found.classes) > 1
+    curves = []
+    for k, name in enumerate(found.classes):
+        own = found.curve == k
+        seen, number = found.frequency[own], len(ax.containers)
+        below, above = seen - found.lower[own], found.upper[own] - seen
+        said = " ".join(filter(None, [label, str(name)])) if several else label
+        curves.append(
+            ax.errorbar(
+                found.predicted[own],
+                seen,
+                [np.maximum(below, 0).tolist(), np.maximum(above, 0).tolist()],
+                color=color(number),
+                marker="os^D"[number % 4],
+                markersize=4,
+                capsize=3,
+                linewidth=1,
+                label=said or f"frequency, {1 - delta:.0%} intervals",
+            )
+        )
     # Above them is room for the legend.
-    top = 1.08 + 0.07 * (number + 2)
+    columns = 1 if len(ax.containers) < 5 else 3
+    top = 1.08 + 0.07 * (-(-len(ax.containers) // columns) + 1)
     ticks = np.linspace(0, 1, 6)
     ax.set(xlim=(-0.04, 1.04), ylim=(-0.04, top), xticks=ticks, yticks=ticks, aspect="equal")
-    name_axes(ax, "predicted probability", f"observed frequency of {classes[1]!s}")
-    ax.legend(fontsize="small", loc="upper left")
-    counts = _counts(ax, predicted, seen, m)
-    return Picture(figure, ax, {"curve": curve, "counts": counts})
+    of = "the class" if several else str(found.classes[0])
+    name_axes(ax, "predicted probability", f"observed frequency of {of}")
+    ax.legend(fontsize="small", loc="upper left", ncols=columns)
+    counts = _counts(ax, found.predicted, found.frequency, found.sizes)
+    return Picture(figure, ax, {"curve": curves if several else curves[0], "counts": counts})
 
 
 def _counts(ax, predicted, seen, m):

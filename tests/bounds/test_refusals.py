@@ -229,9 +229,7 @@ def test_every_function_is_in_the_table():
         "empirical_rademacher",
         "report",
         "watch",
-        "compare_classifiers",
         "compare_models",
-        "empirical_rademacher",
     }
 
 

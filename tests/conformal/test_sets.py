@@ -35,22 +35,24 @@ def score_of(p, label, rule):
 
 
 @each(("rule", "by", "dtype"), [(r, b, t) for r in ("least_ambiguous", "adaptive")
-                                for b in ("all", "class", "group")
+                                for b in ("all", "class", "group", "both")
                                 for t in (np.float32, np.float64)])  # fmt: skip
 def test_sets_hold_the_labels_that_brute_force_finds(rule, by, dtype):
     rng = np.random.default_rng(0)
     (P, y, g), (Q, _, h) = draw(rng, 200, dtype), draw(rng, 60, dtype)
     P[:40] = np.round(P[:40] * 2) / 2  # ties
     sets = conformal_sets(
-        as_given, P, y, 0.8, score=rule, by_class=by == "class", classes=LABELS,
-        groups=g if by == "group" else None,
+        as_given, P, y, 0.8, score=rule, by_class=by in ("class", "both"), classes=LABELS,
+        groups=g if by in ("group", "both") else None,
     )  # fmt: skip
     codes = np.searchsorted(LABELS, y)
     scores = np.array([score_of(p.astype(float), c, rule) for p, c in zip(P, codes, strict=True)])
-    found = sets.predict(Q, h if by == "group" else None)
+    found = sets.predict(Q, h if by in ("group", "both") else None)
     for i, q in enumerate(Q.astype(float)):
         for label in range(4):
-            own = {"all": codes >= 0, "class": codes == label, "group": g == h[i]}[by]
+            own = {"all": codes >= 0, "class": codes == label, "group": g == h[i]}
+            own["both"] = own["class"] & own["group"]
+            own = own[by]
             k = conformal_rank(int(own.sum()), 0.8)
             assert found[i, label] == (score_of(q, label, rule) <= np.sort(scores[own])[k - 1])
 
@@ -126,6 +128,16 @@ def test_examples_of_the_fit_are_refused():
 
 
 P, Y, _ = draw(np.random.default_rng(0), 40)
+
+
+def of_pairs():
+    rng = np.random.default_rng(5)
+    Q, y, groups = draw(rng, 400)
+    return conformal_sets(
+        as_given, Q, y, 0.6, by_class=True, classes=LABELS, groups=np.array(["dog", "ant"])[groups]
+    )
+
+
 NAN = np.where(np.arange(40)[:, None] == 3, math.nan, P)
 
 
@@ -142,7 +154,10 @@ NAN = np.where(np.arange(40)[:, None] == 3, math.nan, P)
     (lambda: conformal_sets(LinearDiscriminantAnalysis, P, Y), "^classifier="),
     (lambda: conformal_sets(as_given, P, Y, classes=LABELS, score="raps"), "^score="),
     (lambda: conformal_sets(as_given, P, Y, 1.5, classes=LABELS), "^coverage="),
-    (lambda: conformal_sets(as_given, P, Y, classes=LABELS, by_class=True, groups=Y), "^groups="),
+    (lambda: conformal_sets(as_given, P, Y, 0.5, by_class=True, classes=LABELS).predict(P, Y), "g"),
+    (lambda: of_pairs().predict(P), "^groups="),
+    (lambda: of_pairs().predict(P, Y[:9]), "^groups="),
+    (lambda: of_pairs().predict(P, ["emu"] * 40), "^groups='emu'"),
     (lambda: conformal_sets(as_given, P, Y, classes=LABELS).predict(P, Y), "^groups="),
 ])  # fmt: skip
 def test_refusals_name_the_argument(call, said):

@@ -21,10 +21,17 @@ from mlcore.bounds import (
     certify,
     classification_statements,
     compare_classifiers,
+    compare_models,
     report,
     watch,
 )
-from mlcore.bounds import certify, compare_classifiers, compare_models
+from mlcore.calibration import (
+    IsotonicCalibrator,
+    PlattCalibrator,
+    TemperatureCalibrator,
+    VennAbersCalibrator,
+    reliability,
+)
 from mlcore.cluster import (
     HDBSCAN,
     clustering_report,
@@ -39,8 +46,10 @@ from mlcore.conformal import (
     conformal_sets,
     conformal_threshold,
     jackknife_plus,
+    jackknife_plus_sets,
 )
 from mlcore.decomposition import CCA, PCA, principal_angles
+from mlcore.discriminant import LinearDiscriminantAnalysis
 from mlcore.entropy import fit_table, maximum_entropy, rake
 from mlcore.estimator.printed import fields_as_table
 from mlcore.kernel_ridge import KernelRidge
@@ -60,6 +69,7 @@ X, W = RNG.normal(size=(200, 12)), RNG.normal(size=(200, 12))
 Y = X[:, 0] + RNG.normal(size=200)
 K = np.exp(-((X[:, None, :2] - X[:, :2]) ** 2).sum(axis=2))
 MANY = np.full(500, 1 / 500)
+HALVES = np.full((200, 2), 0.5)
 RESULTS = {
     "BetaBernoulli": lambda: BetaBernoulli().update(7, 1),
     "Blocks": lambda: row_blocks(X, Y),
@@ -80,7 +90,11 @@ RESULTS = {
     "Game": lambda: play(Hedge(2), None, RNG.random((1000, 2))),
     "GapStatistic": lambda: gap_statistic(X, n_references=2, random_state=0),
     "Independence": lambda: JointTable(np.ones((30, 30))).independence(0, 1),
+    "IsotonicCalibrator": lambda: IsotonicCalibrator().fit(Y, X[:, 0] > 0),
     "JackknifeIntervals": lambda: jackknife_plus(LinearRegression().fit(X, Y), X, Y),
+    "JackknifeSets": lambda: jackknife_plus_sets(
+        LinearDiscriminantAnalysis().fit(X, Y > 0), X, Y > 0
+    ),
     "JointTable": lambda: JointTable(np.ones((30, 30)), names=["h", "x"]),
     "LikelihoodRatio": lambda: LinearRegression().fit(X, Y).inference().likelihood_ratio,
     "LinearInference": lambda: LinearRegression().fit(X, Y).inference(),
@@ -100,6 +114,7 @@ RESULTS = {
     "Optimality": lambda: SVC().fit(X, Y > 0).verify(X, Y > 0),
     "NormalMean": lambda: NormalMean().update(MANY),
     "PCAVerification": lambda: PCA(2).fit(X).verify(X),
+    "PlattCalibrator": lambda: PlattCalibrator().fit(Y, X[:, 0] > 0),
     "PrincipalAngles": lambda: principal_angles(X, W),
     "BootstrapLRT": lambda: bootstrap_lrt(X > 0, BernoulliMixture(1), n_bootstrap=2),
     "ProbabilityTable": lambda: CategoricalMixture(1).fit([["a"], ["b"]]).probabilities_table(),
@@ -107,20 +122,26 @@ RESULTS = {
     "Report": lambda: report(classification_statements(Y > 0, X[:, 0] > 0)),
     "RiskMonitor": lambda: RiskMonitor(0.1).update(Y > 0),
     "Raking": lambda: rake([["a"], ["b"]] * 300, [{"a": 1, "b": 2}]),
+    "Reliability": lambda: reliability(Y > 0, HALVES[:, 0], n_bins=100),
     "RidgePath": lambda: KernelRidge().fit(X, Y).path(np.logspace(-3, 3, 40)),
     "RidgeVerification": lambda: KernelRidge().fit(X, Y).verify(X, Y),
     "SequentialBayes": lambda: SequentialBayes(MANY),
     "Watch": lambda: watch(RiskMonitor(0.1), [Y > 0]),
+    "TemperatureCalibrator": lambda: TemperatureCalibrator().fit(Y, X[:, 0] > 0),
     "TreeVerification": lambda: HDBSCAN().fit(X).verify(X),
+    "VennAbersCalibrator": lambda: VennAbersCalibrator().fit(Y, X[:, 0] > 0),
 }
 OF_NO_RESULT = {  # what users subclass or annotate with, and parts of the results above
     "Bound",
+    "Calibrator",
     "ClassRates",
     "MetricInterval",
+    "Estimate",
     "Inference",
     "InfeasibleTargets",
     "Kernel",
     "Picture",
+    "PlattSigmoid",
     "PrincipalAngles",
     "RowSums",
     "Statement",

@@ -38,7 +38,9 @@ def literals(hint):
 
 @cache
 def hints(function):
-    return get_type_hints(function.__init__ if inspect.isclass(function) else function)
+    if inspect.isclass(function):  # named tuples are made by __new__
+        function = function.__new__ if issubclass(function, tuple) else function.__init__
+    return get_type_hints(function)
 
 
 @cache

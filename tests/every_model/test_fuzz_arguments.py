@@ -20,6 +20,7 @@ from contract import one_of_each_class, plain_fit
 from mlcore import (
     bayes,
     bounds,
+    calibration,
     cluster,
     conformal,
     decomposition,
@@ -41,6 +42,19 @@ X = RNG.normal(size=(12, 3))
 K = np.exp(-((X[:, None] - X) ** 2).sum(axis=2))
 Y = np.array([0, 1] * 6)
 TABLE = [[0.2, 0.3], [0.1, 0.4]]
+
+
+def _zeros(X):
+    return np.zeros(12)
+
+
+def _ones(X):
+    return np.ones(12)
+
+
+def _halves(X):
+    return np.full((12, 2), 0.5)
+
 
 # A valid call of every function outside of the calculators, which have a table of their own in
 # tests/bounds/test_refusals.py.
@@ -151,28 +165,35 @@ CALLS = {
         lambda **given: bounds.compare_models(loss="squared", **given),
         {"first": Y, "second": 1 - Y, "y": Y, "value_range": (0, 1), "delta": 0.1},
     ),
-    "conformal.conformal_coverage": (conformal.conformal_coverage, {"k": 5, "n": 9, "delta": 0.1}),
-    "conformal.conformal_intervals": (
-        lambda **given: conformal.conformal_intervals(_regression(), **given),
-        {"X": X + 1, "y": Y, "coverage": 0.5, "delta": 0.5, "groups": Y},
+    "calibration.reliability": (
+        calibration.reliability,
+        {
+            "y": Y,
+            "probabilities": 0.2 + 0.5 * Y,
+            "n_bins": 3,
+            "strategy": "quantile",
+            "delta": 0.1,
+            "clip": 0.01,
+            "classes": [0, 1],
+        },
     ),
-    "conformal.conformal_rank": (conformal.conformal_rank, {"n": 9, "coverage": 0.5, "delta": 0.1}),
-    "conformal.conformal_sets": (
-        lambda **given: conformal.conformal_sets(_machine(), **given),
-        {"X": X + 1, "y": Y, "coverage": 0.5, "delta": 0.5, "score": "adaptive", "groups": Y},
-    ),
-    "conformal.conformal_sets-by-class": (
-        lambda **given: conformal.conformal_sets(_machine(), **given),
-        {"X": X + 1, "y": Y, "coverage": 0.5, "by_class": True, "classes": None},
-    ),
-    "conformal.conformal_threshold": (
-        conformal.conformal_threshold,
-        {"scores": [1.0, 2.0, 3.0, 4.0], "coverage": 0.5, "delta": 0.5, "groups": [0, 1, 0, 1]},
-    ),
-    "conformal.jackknife_plus": (
-        lambda **given: conformal.jackknife_plus(_regression(), **given),
-        {"X": X, "y": Y, "coverage": 0.5},
-    ),
+    **{
+        f"calibration.{kind.__name__}.{method}": (
+            lambda kind=kind, method=method, **given: (
+                kind().fit(**given)
+                if method == "fit"
+                else kind().fit(X[:, 0] + Y, Y).predict_proba(**given)
+            ),
+            {"scores": X[:, 0] + Y} | ({"y": Y} if method == "fit" else {}),
+        )
+        for kind in (
+            calibration.IsotonicCalibrator,
+            calibration.PlattCalibrator,
+            calibration.TemperatureCalibrator,
+            calibration.VennAbersCalibrator,
+        )
+        for method in ("fit", "predict_proba")
+    },
     **{
         f"cluster.{name}": (
             getattr(cluster, name),
@@ -251,6 +272,49 @@ CALLS = {
             "max_iter": 100,
         },
     ),
+    "conformal.conformal_coverage": (
+        conformal.conformal_coverage,
+        {"k": [3, 4], "n": [9, 9], "delta": [0.1, 0.2]},
+    ),
+    "conformal.conformal_intervals": (
+        lambda **given: conformal.conformal_intervals(_zeros, **given),
+        {"X": X, "y": X[:, 0], "coverage": 0.6, "delta": 0.2, "scale": _ones, "groups": Y},
+    ),
+    "conformal.conformal_rank": (conformal.conformal_rank, {"n": 9, "coverage": 0.5, "delta": 0.1}),
+    "conformal.conformal_sets": (
+        lambda **given: conformal.conformal_sets(_halves, **given),
+        {
+            "X": X,
+            "y": Y,
+            "coverage": 0.6,
+            "delta": 0.2,
+            "score": "adaptive",
+            "by_class": False,
+            "groups": Y,
+            "classes": [0, 1],
+        },
+    ),
+    "conformal.conformal_threshold": (
+        conformal.conformal_threshold,
+        {"scores": X[:, 0], "coverage": 0.6, "delta": 0.2, "groups": Y},
+    ),
+    "conformal.jackknife_plus_sets": (
+        lambda **given: conformal.jackknife_plus_sets(_discriminant(), **given),
+        {"X": X, "y": Y, "coverage": 0.8, "score": "adaptive"},
+    ),
+    "conformal.weighted_thresholds": (
+        conformal.weighted_thresholds,
+        {
+            "scores": X[:, 0],
+            "sample_weight": np.ones(12),
+            "new_weight": [1.0, 2.0],
+            "coverage": 0.6,
+        },
+    ),
+    "conformal.jackknife_plus": (
+        lambda **given: conformal.jackknife_plus(_ridge(), **given),
+        {"X": X, "y": X[:, 0], "coverage": 0.8},
+    ),
     "decomposition.principal_angles": (
         decomposition.principal_angles,
         {"A": X, "B": X[:, :2] + 1},
@@ -317,6 +381,18 @@ CALLS = {
 }
 # Of files, of pictures and of fitted models, which have tests of their own.
 OTHERS = {"blocks", "bounds", "datasets", "plot", "row_sums"}
+
+
+def _ridge():
+    from mlcore.linear_model import LinearRegression
+
+    return LinearRegression(alpha=1.0).fit(X, X[:, 0])
+
+
+def _discriminant():
+    from mlcore.discriminant import LinearDiscriminantAnalysis
+
+    return LinearDiscriminantAnalysis().fit(X, Y)
 
 
 def _machine():

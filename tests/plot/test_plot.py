@@ -341,15 +341,19 @@ def test_reliability_and_its_exact_intervals():
     assert_allclose(line.get_xydata(), [[0.15, 0.15], [0.85, 0.8]])
     ends = np.array([segment[:, 1] for segment in bars.get_segments()])
     exact = [
-        [beta.ppf(0.025, k, m - k + 1), beta.ppf(0.975, k + 1, m - k)]
+        [beta.ppf(0.0125, k, m - k + 1), beta.ppf(0.9875, k + 1, m - k)]
         for k, m in ((3, 20), (8, 10))
-    ]
+    ]  # two bins share delta
     assert_allclose(ends, exact, rtol=1e-9)
     assert [text.get_text() for text in artists["counts"]] == ["20", "10"]
     quantiles = plot.reliability_curve(happened, probability, n_bins=3, strategy="quantile")
     assert sum(int(text.get_text()) for text in quantiles.artists_["counts"]) == 30
     constant = plot.reliability_curve([0, 1], [0.5, 0.5], strategy="quantile")
     assert [text.get_text() for text in constant.artists_["counts"]] == ["2"]
+    P = np.random.default_rng(0).dirichlet([1, 1, 1], 90)
+    several = plot.reliability_curve(np.repeat(["a", "b", "c"], 30), P, n_bins=4)
+    assert [curve.get_label() for curve in several.artists_["curve"]] == ["a", "b", "c"]
+    assert sum(int(text.get_text()) for text in several.artists_["counts"]) == 270
     for y, p in (([0, 1], [0.5, 1.5]), ([0, 1, 2], [0.1, 0.2, 0.3]), ([0, 1], [0.1])):
         with pytest.raises(ValueError):
             plot.reliability_curve(y, p)

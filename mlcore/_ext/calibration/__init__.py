@@ -1,0 +1,1 @@
+"""Loops of mlcore.calibration."""
