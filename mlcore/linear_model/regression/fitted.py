@@ -251,7 +251,7 @@ def fit_in_span(
     """
     if not suits_samples(rows.X, alphas):
         return None
-    samples = samples_of(rows, fit_intercept)
+    samples = samples_of(rows, fit_intercept, alphas)
     if samples is None:
         return None
     with single_threaded_blas():
@@ -262,7 +262,7 @@ def solved_in_span(
     rows: SampleRows, alphas: np.ndarray, intercept: bool, dtype: np.dtype, tol: float = 0.0
 ) -> Fit | None:
     """Fit by the products of samples, or by conjugate gradients; None if these have few digits."""
-    found = solved_by_samples(rows.system, rows.squares, alphas, intercept, tol)
+    found = solved_by_samples(rows, alphas, intercept, tol)
     if found is None:
         return None
     system, coef, r = rows.system, found.coef, found.residual
