@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mlcore._ext.svm.linear import evidence as _ext
 from mlcore.runtime.threads import single_threaded_blas
 from mlcore.svm.linear.intercept import best_intercept
 from mlcore.svm.linear.linear_rows import LinearRows
@@ -16,6 +17,7 @@ from mlcore.svm.linear.loss_problem import LossProblem, feasible
 
 ULP = 2.0**-53
 _SAME = 1e-5  # difference of dual variables, relative, that rounding of float32 may make
+_PLAIN_LENGTH = 1e-140  # and its inverse: squares of shorter and longer ones leave the range
 _NEAR = 1e-9  # a bound, relative, at which a dual variable is on it
 
 
@@ -45,32 +47,31 @@ def evidence(
     variables of the samples; where those of a squared loss are nearly what follows from residuals
     at the best intercept, this takes their place. Rounding of float64 is in the gap.
     """
-    at = _Residuals.of(rows, problem, coef.astype(np.float64), intercept, fit_intercept)
+    at = _Scores.of(rows, problem, coef.astype(np.float64), intercept, fit_intercept)
     if problem.squared:
-        r = problem.excess(at.e)
-        own = 2 * problem.cost * (r if at.best is at.e else problem.excess(at.best))
-        off = float(np.abs(beta - own).max(initial=0))
-        beta = beta if _SAME * np.abs(own).max(initial=0) < off < math.inf else own
+        own = np.empty(rows.n)
+        largest, off = _ext.own_duals(*at.of_rows(problem), at.best, _contiguous(beta), own)
+        beta = beta if _SAME * largest < off < math.inf else own
     if fit_intercept:
         beta, _ = feasible(beta)
     g, rest = _rest(rows, at.coef, beta)
     if problem.squared:  # the brackets are squares of what the factor has changed
-        losses = problem.cost * r**2
-        off = np.abs(r - _own(problem, beta))
-        brackets = problem.cost * (off + at.error) ** 2
-        outside = beta * (r - at.e) + problem.eps * np.abs(beta)
-        brackets = brackets + np.where(beta == 0, 0.0, outside)
-        violation = float(off.max(initial=0))
+        losses, brackets, total, violation, longest = _ext.brackets(
+            *at.of_rows(problem), at.b, _contiguous(beta), rows.squares[0], at.share, at.far
+        )
     else:
-        losses, violation = problem.losses(at.e), _violation(problem, at.e, beta)
-        conjugate = problem.eps * np.abs(beta)
-        sizes = losses + conjugate + np.abs(beta * at.e)
-        brackets = losses + conjugate - beta * at.e + 4 * ULP * sizes
-        brackets = brackets + (problem.cost + np.abs(beta)) * at.error
-    gap = float(brackets.sum()) * (1 + _roundings(rows.n) * ULP) + 0.5 * float(rest @ rest)
+        e, size = at.residuals(problem), np.abs(beta)
+        of_rows, violation = problem.losses(e), _violation(problem, e, beta)
+        conjugate = problem.eps * size
+        each = of_rows + conjugate - beta * e
+        each += 4 * ULP * (of_rows + conjugate + np.abs(beta * e))
+        each += (problem.cost + size) * at.error(rows, problem)
+        losses, brackets, total = float(of_rows.sum()), float(each.sum()), float(size.sum())
+        longest = float(np.abs(e).max(initial=0))
+    gap = brackets * (1 + _roundings(rows.n) * ULP) + 0.5 * float(rest @ rest)
     if fit_intercept:
-        gap += _of_sum(rows, at.e, beta, rest)
-    objective = 0.5 * float(at.coef @ at.coef) + float(losses.sum())
+        gap += _of_sum(rows, longest, total, rest)
+    objective = 0.5 * float(at.coef @ at.coef) + losses
     gap += 4 * ULP * objective
     violation = max(violation, float(np.abs(g).max(initial=0)))
     return _known(at.intercept, objective, gap, violation, beta)
@@ -87,8 +88,9 @@ def hard_margin_evidence(
 ) -> LinearEvidence:
     """Return the evidence of a hard margin: P is that of the function whose least margin is 1."""
     problem = LossProblem(y, np.zeros(len(y)), 0.0, False, True)
-    at = _Residuals.of(rows, problem, coef.astype(np.float64), intercept, True)
-    least = float((1 - y * at.e - at.error).min())
+    at = _Scores.of(rows, problem, coef.astype(np.float64), intercept, True)
+    e = at.residuals(problem)
+    least = float((1 - y * e - at.error(rows, problem)).min())
     beta, _ = feasible(beta)
     w = np.ldexp(rows.transposed_times(beta), rows.power)
     _, rest = _rest(rows, w, beta)
@@ -96,20 +98,25 @@ def hard_margin_evidence(
     length = _length(w) + _length(rest)
     total = float(np.abs(beta).sum())
     gap = objective - total + 0.5 * length**2 + _roundings(rows.n) * ULP * total
-    gap += _of_sum(rows, at.e, beta, rest) + 4 * ULP * objective
+    gap += _of_sum(rows, float(np.abs(e).max(initial=0)), total, rest) + 4 * ULP * objective
     g = at.coef - w
     violation = max(1 - least, float(np.abs(g).max(initial=0)))
     return _known(intercept, objective, gap, violation, beta)
 
 
-class _Residuals(NamedTuple):
-    """Residuals e with bounds of their errors, and those at the best intercept."""
+class _Scores(NamedTuple):
+    """Scores f (n,), the intercept of rows b and the best one.
+
+    A residual ``y - f - b`` is off by ``ULP (share |x| + 4 (|f| + |b| + |y|) + far)`` at most.
+    """
 
     coef: np.ndarray
     intercept: float
-    e: np.ndarray
-    best: np.ndarray
-    error: np.ndarray
+    f: np.ndarray
+    b: float
+    best: float
+    share: float
+    far: float
 
     @classmethod
     def of(cls, rows, problem, coef, intercept, fit_intercept):
@@ -120,27 +127,38 @@ class _Residuals(NamedTuple):
             best = best_intercept(problem, f)
         if intercept is None:
             intercept = best - moved
-        b = intercept + moved
-        size = _length(theta) * np.sqrt(rows.squares[0])
         longest = float(np.diff(rows.X.indptr).max(initial=0)) if rows.sparse else rows.d
         far = 0.0 if rows.origin is None else abs(intercept) + float(np.abs(origin).sum())
-        near = np.abs(f) + abs(b) + np.abs(problem.y)
-        error = ULP * ((longest + 4) * size + 4 * near + 2 * far)
-        e = problem.y - f - b
-        return cls(coef, intercept, e, e if b == best else problem.y - f - best, error)
+        return cls(
+            coef, intercept, f, intercept + moved, best, (longest + 4) * _length(theta), 2 * far
+        )
+
+    def of_rows(self, problem):
+        """Return what the loops over rows begin with."""
+        y, cost = _contiguous(problem.y), _contiguous(problem.cost)
+        return self.f, y, cost, problem.eps, problem.of_classes
+
+    def residuals(self, problem):
+        return problem.y - self.f - self.b
+
+    def error(self, rows, problem):
+        near = np.abs(self.f) + abs(self.b) + np.abs(problem.y)
+        return ULP * (self.share * np.sqrt(rows.squares[0]) + 4 * near + self.far)
+
+
+def _contiguous(v):
+    return np.ascontiguousarray(v, np.float64)
 
 
 def _length(v):
     """Return the norm of a vector, of which squares may overflow."""
+    length = float(np.linalg.norm(v))
+    if _PLAIN_LENGTH < length < 1 / _PLAIN_LENGTH:
+        return length
     largest = float(np.abs(v).max(initial=0))
     if not 0 < largest < math.inf:
         return largest
     return largest * float(np.linalg.norm(v / largest))
-
-
-def _own(problem, beta):
-    """Return the excess of residuals to which dual variables of a squared loss belong."""
-    return beta / np.where(problem.cost > 0, 2 * problem.cost, 1.0)
 
 
 def _roundings(n):
@@ -156,11 +174,14 @@ def _rest(rows, coef, beta):
     return g, np.abs(g) + ULP * error
 
 
-def _of_sum(rows, e, beta, rest):
-    """Return a bound on the gap that the sum of dual variables, which is not quite 0, leaves."""
+def _of_sum(rows, largest, total, rest):
+    """Return a bound on the gap that the sum of dual variables, which is not quite 0, leaves.
+
+    `largest` is that of absolute residuals, and `total` the sum of absolute dual variables.
+    """
     longest = float(np.ldexp(np.sqrt(rows.squares[0].max(initial=0)), rows.power))
-    largest = float(np.abs(e).max(initial=0)) + _length(rest) * longest
-    return 4 * ULP * math.log2(len(beta) + 2) * float(np.abs(beta).sum()) * largest
+    largest += _length(rest) * longest
+    return 4 * ULP * math.log2(rows.n + 2) * total * largest
 
 
 def _known(intercept, objective, gap, violation, beta):
