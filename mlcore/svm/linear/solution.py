@@ -59,6 +59,7 @@ _MANY = 150.0  # steps for each row that take longer than Newton steps with a ro
 _ROUGH_STEPS = 100  # of these
 _BACK = 16.0  # of which the last sigma of a part is so many times the first of all rows
 _COARSE = 1e-2  # share of P that the gap of a start may be
+_OF_PART = 0.2  # that of a squared loss on a part, whose minimum is farther from that of all rows
 
 Report = Callable[[int, DualPoint], None]
 
@@ -250,7 +251,7 @@ def _by_newton(run, rows, problem, fit_intercept, start):
         start = _zero(rows)
         if _has_part(rows):
             part, few = _part(rows, problem)
-            limits = Limits(max(_COARSE, run.limits.tol), run.limits.max_iter)
+            limits = Limits(max(_OF_PART, run.limits.tol), run.limits.max_iter)
             start = minimum(part, few, fit_intercept, limits, _silent).point
         elif _sweeps_are_short(rows):
             points = dual_descent_points(
@@ -293,7 +294,7 @@ def _squared_steps(run, rows, problem, fit_intercept, start, most):
 
 def _squared_points(rows, problem, fit_intercept, start):
     """Yield the points of Newton steps, the start the first."""
-    if suits(rows):
+    if suits(rows, start):
         yield from tall_newton_points(rows, problem, start, fit_intercept)
         return
     band = squared_band(problem)
