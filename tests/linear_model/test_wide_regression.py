@@ -565,6 +565,7 @@ def single(monkeypatch):
     monkeypatch.setattr(samples, "_SINGLE", 40)
     monkeypatch.setattr(samples, "_SINGLE_TALL", 40)
     monkeypatch.setattr(samples, "_TALL", 3)
+    monkeypatch.setattr(samples, "_IN_CACHE", 900)  # 20 columns, or rows, of a block
     solve, found = samples._of_single_factor, []
 
     def recorded(*arguments):
