@@ -634,23 +634,6 @@ def test_corrections_keep_the_digits_of_small_and_of_far_columns(offset, single)
     assert model.gradient_norm_ < 1e-14
 
 
-@pytest.mark.parametrize("n", [640, 660])
-@pytest.mark.parametrize("in_single", [True, False])
-def test_first_rows_that_are_no_sample_cost_no_digits(n, in_single, single, monkeypatch):
-    if not in_single:
-        monkeypatch.setattr(samples, "_SINGLE", 10**9)
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(n, 650)) + 30 * (np.arange(n) >= 32)[:, None] + 1e4
-    y, alpha = X[:, :9].sum(axis=1) + rng.normal(size=n), 9.0
-    F = X - X.mean(axis=0)
-    assert (F[:32].mean(axis=0) ** 2 > samples._NEAR * F.var(axis=0)).any()
-    w = F.T @ np.linalg.solve(F @ F.T + alpha * np.eye(n), y - y.mean())
-    model = LinearRegression(alpha=alpha).fit(X, y)
-    assert_allclose(model.coef_, w, rtol=1e-9, atol=1e-10 * abs(w).max())
-    assert_allclose(model.intercept_, y.mean() - X.mean(axis=0) @ w, rtol=1e-8)
-    assert model.gradient_norm_ < 1e-13
-
-
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(("n", "d"), SHAPES)
 def test_later_calls_after_corrections_are_those_after_a_factor(n, d, dtype, single, monkeypatch):

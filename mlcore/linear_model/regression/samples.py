@@ -31,7 +31,6 @@ from mlcore.runtime.threads import effective_threads, pieces, single_threaded_bl
 _COLUMNS = 512  # of a block at least: rows are read as they lie
 _IN_CACHE = 2**17  # values of a block that is used twice
 _BLOCK_ROWS = 2000  # rows of few columns at most: beyond, pieces of a row are too short
-_NEAR = 16.0  # squared distance of mean and origin over the variance, up to which rows are kept
 _FAR = 100.0  # squares of sparse rows over those about the mean, beyond which digits are lost
 _PLAIN = 2.0**230  # values up to this, and from its inverse on, have squares in range
 LEAST = 1e-11  # rcond of a matrix of products whose corrected solution has the digits of QR
@@ -61,8 +60,8 @@ _MIRRORED = 64  # rows whose columns are copied at a time
 class Samples(NamedTuple):
     """A system by its rows ``F = X - u center'``, (n, d), and c, (n, k).
 
-    X is dense or CSR; u (n,) are the roots of the weights, by which X and c are multiplied.
-    ``w = F'a`` for ``(F F' + alpha I) a = c``.
+    X is dense with a center of 0, or CSR; u (n,) are the roots of the weights, by which X and c are
+    multiplied. ``w = F'a`` for ``(F F' + alpha I) a = c``.
     """
 
     X: Any
@@ -79,37 +78,27 @@ class Samples(NamedTuple):
     def times(self, V: np.ndarray) -> np.ndarray:
         """Return F V for V (d,) or (d, k)."""
         product = self.X @ V
-        product -= _outer(self.u, self.center @ V)
+        if sp.issparse(self.X):
+            product -= _outer(self.u, self.center @ V)
         return product
 
     def transposed_times(self, V: np.ndarray) -> np.ndarray:
         """Return F'V for V (n,) or (n, k)."""
         product = self.X.T @ V
-        product -= _outer(self.center, self.u @ V)
+        if sp.issparse(self.X):
+            product -= _outer(self.center, self.u @ V)
         return product
 
     def gram(self) -> np.ndarray:
         """Return F F' (n, n)."""
         n, X = len(self.u), self.X
         require_memory(n, n, 24, what="the products of samples", instead="use fewer samples")
-        if sp.issparse(X):
-            K = stoppable(lambda: (X @ X.T).toarray())
-        else:
-            K = stoppable(lambda: X @ X.T, n * n * X.shape[1] / 2)
-        return self._less_means(K)
-
-    def _less_means(self, K: np.ndarray) -> np.ndarray:
-        """Subtract from K, the smaller of X X' and X'X, what its means have in it."""
-        if not self.center.any():
-            return K
-        X, u, center = self.X, self.u, self.center
-        ger = blas.sger if K.itemsize == 4 else blas.dger
-        if len(K) == len(u):
-            h = X @ center.astype(X.dtype) - (center @ center / 2) * u
-        else:
-            h, u = X.T @ u.astype(X.dtype) - (u @ u / 2) * center, center
-        for a, b in ((h, u), (u, h)):
-            K = ger(-1.0, a, b, a=K.T, overwrite_a=1).T
+        if not sp.issparse(X):
+            return stoppable(lambda: X @ X.T, n * n * X.shape[1] / 2)
+        K = stoppable(lambda: (X @ X.T).toarray())
+        h = X @ self.center - (self.center @ self.center / 2) * self.u
+        K -= h[:, None] * self.u
+        K -= self.u[:, None] * h
         return K
 
     def products(self) -> tuple[np.ndarray, np.ndarray]:
@@ -118,8 +107,11 @@ class Samples(NamedTuple):
         require_memory(d, d, 16, what="the scatter matrix", instead="use fewer features")
         product = self.X.T @ self.X
         if sp.issparse(self.X):
+            h = self.X.T @ self.u - (self.u @ self.u / 2) * self.center
             product = product.toarray()
-        return self._less_means(product), self.transposed_times(self.c)
+            product -= h[:, None] * self.center
+            product -= self.center[:, None] * h
+        return product, self.transposed_times(self.c)
 
     def rank(self) -> int:
         """Return the rank of F, from the smaller matrix of products."""
@@ -197,7 +189,7 @@ class Samples(NamedTuple):
         """
         n, d = self.X.shape
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            K = self._less_means(_single_gram(self.X))
+            K = _single_gram(self.X)
             squares = K.diagonal()
             if not (squares.min(initial=1.0) + alpha >= 1 / _SINGLE_RANGE):
                 return None
@@ -325,36 +317,25 @@ def _dense(rows, u, c, offset, intercept, alphas):
     X, origin, (n, d) = rows.X, rows.data_units.origin, rows.X.shape
     require_memory(n, d, 8, what="the samples less their mean", instead="use fewer features")
     single = alphas is not None and _by_single_factor(X, alphas) and 12 * n * d < free_bytes()
-    F, sums, squares = scratch_array((n, d), np.dtype(np.float64)), np.empty(d), np.empty(d)
+    F, center, squares = scratch_array((n, d), np.dtype(np.float64)), np.empty(d), np.empty(d)
     P = scratch_array((n if single else 0, d), np.dtype(np.float32))
-    total, share = float(u @ u), u * u * float(intercept)
-    share /= total
+    share = u * u / (u @ u) if intercept else np.zeros(0)
     threads = effective_threads(4.0 * n * d)
     width = max(_COLUMNS, -(-d // threads))
-    near = origin
-    for _ in range(2):
-        for first, last in pieces(d, 4.0 * n):
-            _ext.rows_about(X, near, share, u, F, P, sums, squares, first, last, width, threads)
-        means = total * np.square(sums)
-        squares = np.maximum(squares - means, 0.0)
-        far = np.abs(near) + np.abs(sums) if intercept else np.zeros(d)
-        rounding = n * np.square(8 * EPS * u.max() * far)
-        if not (means > np.maximum(_NEAR * squares, rounding)).any():
-            break
-        near = near + sums  # first rows are no sample of these columns
-    center = near - origin + sums
-
+    for first, last in pieces(d, 4.0 * n):
+        _ext.centred_rows(X, origin, share, u, F, P, center, squares, first, last, width, threads)
     # Columns of squares out of range vary not at all, or need units of their own.
     outside = ~in_range(squares, np.float64)
-    for j in np.flatnonzero(outside | (squares <= rounding)):
+    far = np.abs(origin) + np.abs(center) if intercept else 0.0
+    rounded = squares <= n * np.square(8 * EPS * u.max() * far)
+    for j in np.flatnonzero(outside | rounded):
         if not (X[:, j] == (X[0, j] if intercept else 0.0)).all():
             if outside[j]:
                 return None
             continue
-        F[:, j] = P[:, j] = sums[j] = squares[j] = 0.0
-    return SampleRows(
-        Samples(F, u, sums, c), rows.total, center, offset, squares, P if single else None
-    )
+        F[:, j] = P[:, j] = squares[j] = 0.0
+    system = Samples(F, u, np.zeros(d), c)
+    return SampleRows(system, rows.total, center, offset, squares, P if single else None)
 
 
 def solved_by_samples(
@@ -530,7 +511,7 @@ def _of_single_factor(system, P, squares, alphas, intercept):
         some = single._replace(X=P[::_PART], u=system.u[::_PART])
     else:  # side by side, as they lie in memory
         columns = slice(d // 2, d // 2 + d // _PART)
-        some = single._replace(X=P[:, columns], center=system.center[columns])
+        some = single._replace(X=P[:, columns])
     if not _least(some.single_factor(alpha, intercept)) > _SOME_CLEAR:
         return None
     factor = single.single_factor(alpha, intercept)
@@ -567,29 +548,30 @@ def _solution(system, c, a, alphas, intercept):
     """Return coefficients, the residual of c, and what is left of the system that a solves: that of
     products of rows or, where these are fewer, of columns.
     """
-    X, u, center, (n, d) = system.X, system.u, system.center, system.X.shape
-    if n <= d:
-        # A block of columns is read once: a pass takes 0.8 of the time (500 rows of 5000 columns).
-        a = _centred(_null(u, intercept), a.copy())
-        width = d if sp.issparse(X) or n > _BLOCK_ROWS else _IN_CACHE // n
-        coef, product, left = np.empty((d, *a.shape[1:])), np.zeros_like(c), u @ a
-        for start in range(0, d, width):
-            block = slice(start, start + width)
-            part = X if width == d else X[:, block]
-            coef[block] = part.T @ a - _outer(center[block], left)
-            product += part @ coef[block]
-        product += _outer(u, -(center @ coef))
-        residual = c - product
+    X, (n, d) = system.X, system.X.shape
+    wide = n <= d
+    if wide:
+        a = _centred(_null(system.u, intercept), a.copy())
+    if sp.issparse(X) or (wide and n > _BLOCK_ROWS):
+        coef = system.transposed_times(a) if wide else a.copy()
+        residual = c - system.times(coef)
+        gradient = None if wide else system.transposed_times(residual)
+    else:  # a block is read once: a pass takes 0.8 of the time (500 rows of 5000 columns)
+        size = max(1, _IN_CACHE // min(n, d))
+        coef = np.empty((d, *a.shape[1:])) if wide else a.copy()
+        residual, gradient = c.copy(), None if wide else np.zeros_like(coef)
+        for start in range(0, max(n, d), size):
+            block = slice(start, start + size)
+            if wide:
+                part = X[:, block]
+                coef[block] = part.T @ a
+                residual -= part @ coef[block]
+            else:
+                residual[block] -= X[block] @ coef
+                gradient += X[block].T @ residual[block]
+    if wide:
         return coef, residual, residual - alphas * a
-    residual, gradient = np.empty_like(c), -(alphas * a)
-    height = n if sp.issparse(X) else max(1, _IN_CACHE // d)
-    for start in range(0, n, height):
-        block = slice(start, start + height)
-        part = X if height == n else X[block]
-        residual[block] = c[block] - (part @ a - _outer(u[block], center @ a))
-        gradient += part.T @ residual[block]
-    gradient -= _outer(center, u @ residual)
-    return a.copy(), residual, gradient
+    return coef, residual, gradient - alphas * coef
 
 
 class _HeavyColumns(NamedTuple):
