@@ -93,7 +93,7 @@ from mlcore.bounds.held_out import (
     hoeffding_bentkus_bound,
     test_set_sample_size,
 )
-from mlcore.bounds.metric_intervals import (
+from mlcore.bounds.metrics.metric_intervals import (
     auc_interval,
     f1_interval,
     jaccard_interval,

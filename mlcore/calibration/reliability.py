@@ -18,7 +18,7 @@ from mlcore.bounds.arguments import (
 from mlcore.bounds.calculator import warn_of_confidence
 from mlcore.bounds.certificates.report import for_terminal
 from mlcore.bounds.held_out import clopper_pearson
-from mlcore.bounds.metric_intervals import mean_loss_interval
+from mlcore.bounds.metrics.metric_intervals import mean_loss_interval
 from mlcore.checks import as_labels, declared_classes
 from mlcore.estimator.tables import frame, table, text
 

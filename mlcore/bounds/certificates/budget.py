@@ -15,7 +15,7 @@ from mlcore.bounds.calculator import warn_of_confidence
 from mlcore.bounds.certificates.certificate import Bound, Certificate
 from mlcore.bounds.certificates.report import for_terminal, to_safe_side
 from mlcore.bounds.held_out import clopper_pearson
-from mlcore.bounds.metric_intervals import auc_interval, f1_interval
+from mlcore.bounds.metrics.metric_intervals import auc_interval, f1_interval
 from mlcore.checks import as_labels
 from mlcore.checks.arrays import plain_array
 from mlcore.estimator.tables import frame, table, text

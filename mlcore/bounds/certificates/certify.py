@@ -9,13 +9,6 @@ from typing import Any, get_args
 import numpy as np
 
 from mlcore.bounds.arguments import as_bool, as_choice, as_count, as_delta, as_real, refuse
-from mlcore.bounds.bounded_mean import (
-    empirical_bernstein,
-    hoeffding_bentkus,
-    mean_interval,
-    moments_of,
-    on_range,
-)
 from mlcore.bounds.calculator import warn_of_confidence
 from mlcore.bounds.certificates.certificate import BINOMIAL, Bound, Certificate, Role
 from mlcore.bounds.certificates.class_rates import rates_of_classes
@@ -35,6 +28,13 @@ from mlcore.bounds.certificates.training_bounds import Training, families, heuri
 from mlcore.bounds.concentration.bernoulli_kl import kl_inverse_upper
 from mlcore.bounds.concentration.concentration import hoeffding_epsilon
 from mlcore.bounds.held_out import binomial_tail_inversion, clopper_pearson
+from mlcore.bounds.metrics.bounded_mean import (
+    empirical_bernstein,
+    hoeffding_bentkus,
+    mean_interval,
+    moments_of,
+    on_range,
+)
 
 _FRESH = {
     "test": "The examples took no part in fitting or choosing the classifier.",

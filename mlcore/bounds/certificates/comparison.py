@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from mlcore.bounds.arguments import as_count, as_delta, as_real, refuse
-from mlcore.bounds.bounded_mean import mean_interval, moments_of, on_range
 from mlcore.bounds.calculator import calculator, warn_of_confidence
 from mlcore.bounds.certificates.classifiers import as_classifier, labels_of
 from mlcore.bounds.certificates.freshness import unsure_of
@@ -16,6 +15,7 @@ from mlcore.bounds.certificates.losses import LossName, as_loss
 from mlcore.bounds.certificates.report import for_terminal, to_safe_side
 from mlcore.bounds.concentration.binomial_tail import binomial_tail
 from mlcore.bounds.held_out import clopper_pearson
+from mlcore.bounds.metrics.bounded_mean import mean_interval, moments_of, on_range
 
 _OF_RATE = 0.2  # part of delta for q; nearly the shortest interval for b + c from 20 to 500
 

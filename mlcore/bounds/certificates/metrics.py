@@ -9,7 +9,7 @@ from mlcore.bounds.arguments import is_single, refuse
 from mlcore.bounds.certificates.class_rates import counts_of, in_order
 from mlcore.bounds.certificates.losses import NAMES, Loss, numbers_in
 from mlcore.bounds.held_out import clopper_pearson
-from mlcore.bounds.metric_intervals import (
+from mlcore.bounds.metrics.metric_intervals import (
     auc_interval,
     f1_interval,
     jaccard_interval,

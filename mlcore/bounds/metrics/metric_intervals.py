@@ -19,15 +19,15 @@ from mlcore.bounds.arguments import (
     as_reals,
     refuse,
 )
-from mlcore.bounds.bounded_mean import (
+from mlcore.bounds.calculator import calculator, warn_of_confidence
+from mlcore.bounds.held_out import clopper_pearson, hoeffding_bentkus_bound, tail_is_at_most
+from mlcore.bounds.metrics.bounded_mean import (
     mean_interval,
     moments_of,
     on_range,
     variance_bound,
     variance_lower_bound,
 )
-from mlcore.bounds.calculator import calculator, warn_of_confidence
-from mlcore.bounds.held_out import clopper_pearson, hoeffding_bentkus_bound, tail_is_at_most
 
 _EPSILON = 2.0**-52
 
