@@ -51,12 +51,24 @@ def folds_of(
     n_samples: int,
     owner: str,
     labels: tuple[np.ndarray, np.ndarray] | None = None,
+    groups: Any = None,
 ) -> list[Fold]:
     """Return the folds as masks over the samples with weight, whose places in X are `rows` (m,).
 
     An integer `cv` makes consecutive folds; with `labels`, sorted classes and the codes (m,) of
-    samples, stratified ones. Else `cv` has or yields pairs over the `n_samples` rows of X.
+    samples, stratified ones. Else `cv` has or yields pairs over the `n_samples` rows of X; `groups`
+    (n_samples,) are passed to its `split`.
     """
+    if groups is not None:
+        if not hasattr(cv, "split"):
+            raise ValueError(
+                f"{owner}: groups need a cv whose split takes them, such as scikit-learn's "
+                f"GroupKFold, found cv={cv!r}."
+            )
+        if np.ndim(groups) != 1 or len(groups) != n_samples:
+            raise ValueError(
+                f"{owner}: groups must be of shape ({n_samples},), found {np.shape(groups)}."
+            )
     if isinstance(cv, str) or not (hasattr(cv, "split") or isinstance(cv, Iterable)):
         cv = as_integer(cv, "cv", owner=owner, at_least=2)
         # The folds go by the order of the rows in X, whatever the order they are stored in.
@@ -74,7 +86,9 @@ def folds_of(
             _require_members(classes, codes, cv)
             fold[order] = stratified_folds(codes[order], cv)
         return [Fold(fold != k, fold == k) for k in range(cv)]
-    pairs = list(cv.split(X, y) if hasattr(cv, "split") else cv)
+    if hasattr(cv, "split"):
+        cv = cv.split(X, y) if groups is None else cv.split(X, y, groups)
+    pairs = list(cv)
     if not pairs:
         raise ValueError(f"{owner}: cv yields no pairs of training and test indices.")
     folds = []

@@ -41,7 +41,12 @@ __all__ = [
 
 _BY_POSITION = inspect.Parameter.POSITIONAL_ONLY
 _UNCHANGED = "$UNCHANGED$"  # scikit-learn's default: the request stays as it is
-_METADATA = ("sample_weight", "offset", "classes")  # that scikit-learn may pass to these methods
+_METADATA = (
+    "sample_weight",
+    "offset",
+    "classes",
+    "groups",
+)  # that scikit-learn may pass to these methods
 _ROUTED = (
     "fit", "partial_fit", "score", "predict", "predict_proba", "predict_log_proba",
     "decision_function", "transform",

@@ -98,6 +98,7 @@ BAD_PARAMETERS = {
     "random_state": (-1, "seed", 1.5),
     "reg_covar": (-1.0, NAN, INF, "1", True, 10**400),
     "reg_param": (-0.1, 1.1, NAN, INF, "1", None, True),
+    "error_score": ("none such", None, [1.0]),
     "refit": NOT_BOOL,
     "remove_zero_eig": NOT_BOOL,
     "rule": ("worst", None, 3),

@@ -130,7 +130,7 @@ def test_max_iter_warns():
         (dict(cv=50), ValueError, "cv=50 cannot be greater than the number of members"),
         (dict(cv=[]), ValueError, "cv yields no pairs"),
         (dict(cv=[([0, 1], [99])]), ValueError, "cv must yield pairs .* below 40"),
-        (dict(scoring="f1"), ValueError, "scoring='f1' .* 'accuracy', 'balanced_accuracy'"),
+        (dict(scoring="f2"), ValueError, "scoring='f2' .* 'accuracy', 'balanced_accuracy'"),
     ],
 )
 def test_parameters_out_of_range_are_named(params, error, message):

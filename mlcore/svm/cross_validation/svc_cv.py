@@ -2,17 +2,28 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import product
+from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
 
-from mlcore.checks import as_choice, as_class_weights, as_real
+from mlcore.checks import as_real
 from mlcore.estimator import tables
 from mlcore.estimator.folds import Fold, folds_of
+from mlcore.estimator.scoring.scorers import LABEL_SCORES
+from mlcore.estimator.scoring.search import (
+    STORED,
+    Rule,
+    as_plan,
+    as_sequence,
+    column,
+    require_refit,
+    test_sizes,
+)
 from mlcore.kernels.vector_kernels import GammaRule, KernelName
 from mlcore.runtime.threads import single_threaded_blas
 from mlcore.svm.cross_validation.alpha_seeding import SeededTask, best_multiple, spans_of
+from mlcore.svm.cross_validation.held_out import HeldOutLabels, fold_factors
 from mlcore.svm.formulations import Classification
 from mlcore.svm.machine import FEW, Settings, mark_rounded
 from mlcore.svm.multiclass.multiclass import (
@@ -21,12 +32,16 @@ from mlcore.svm.multiclass.multiclass import (
     binary_problems,
     binary_tasks,
     held_out_decisions,
-    winners,
 )
 from mlcore.svm.smo.feasible_start import feasible_start
 from mlcore.svm.smo.kernel_cache import far_origin
 from mlcore.svm.smo.problem import Problem, Solution
-from mlcore.svm.svc import SupportVectorClassifier
+from mlcore.svm.svc import SVC, SupportVectorClassifier
+
+_AS_SVC = (
+    "kernel", "degree", "coef0", "tol", "cache_size", "class_weight", "max_iter",
+    "decision_function_shape", "break_ties", "multi_class",
+)  # fmt: skip
 
 
 class SVCCV(SupportVectorClassifier):
@@ -96,18 +111,14 @@ class SVCCV(SupportVectorClassifier):
     C_: float
     best_score_: float
     best_index_: int
-    cv_results_: dict[str, np.ndarray]
-    _stored = {
-        "C_": "float",
-        "best_score_": "float",
-        "best_index_": "count",
-        "cv_results_": {"...": "float64 g | int g"},
-    }
+    best_params_: dict[str, float]
+    n_test_samples_: np.ndarray | None
+    cv_results_: dict[str, Any]
+    _stored = STORED | {"C_": "float"}
 
     _instead = {
         "param_grid": "use Cs=[...] and gammas=[...]",
         "estimator": "drop it: the machine is an SVC, and the best is fitted again to all samples",
-        "refit": "drop it: the machine is an SVC, and the best is fitted again to all samples",
         "probability": "fit SVC(C=search.C_, gamma=search.gamma_, probability=True)",
         "random_state": "drop it: nothing is drawn at random; give shuffled folds as cv",
     }
@@ -121,7 +132,10 @@ class SVCCV(SupportVectorClassifier):
         degree: int = 3,
         coef0: float = 0.0,
         cv: Any = 5,
-        scoring: Literal["accuracy", "balanced_accuracy"] = "accuracy",
+        scoring: Any = "accuracy",
+        refit: bool | str | Callable[..., Any] = True,
+        rule: Rule = "best",
+        error_score: float | Literal["raise"] = "raise",
         tol: float = 1e-3,
         cache_size: float = 200,
         class_weight: dict[Any, Any] | Literal["balanced"] | None = None,
@@ -139,6 +153,9 @@ class SVCCV(SupportVectorClassifier):
         self.coef0 = coef0
         self.cv = cv
         self.scoring = scoring
+        self.refit = refit
+        self.rule = rule
+        self.error_score = error_score
         self.tol = tol
         self.cache_size = cache_size
         self.class_weight = class_weight
@@ -149,7 +166,7 @@ class SVCCV(SupportVectorClassifier):
         self.multi_class = multi_class
         self.callback = callback
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Choose C and gamma, then train on all samples with them.
 
         Parameters
@@ -161,6 +178,8 @@ class SVCCV(SupportVectorClassifier):
         sample_weight : array-like of shape (n_samples,), optional
             Factors of each sample's cost and of its place in the scores: 2 is a copy, 0 is
             absence, also from the folds.
+        groups : array-like of shape (n_samples,), optional
+            Passed to ``cv.split``.
 
         Returns
         -------
@@ -176,58 +195,88 @@ class SVCCV(SupportVectorClassifier):
         """
         # Check parameters and data.
         owner = type(self).__name__
-        settings = self._settings()
-        scoring = as_choice(self.scoring, "scoring", ("accuracy", "balanced_accuracy"), owner=owner)
-        Cs = [as_real(C, "Cs", owner=owner, above=0) for C in _sequence(self.Cs, "Cs", owner)]
+        settings, plan = self._settings(), as_plan(self, LABEL_SCORES)
+        Cs = [as_real(C, "Cs", owner=owner, above=0) for C in as_sequence(self.Cs, "Cs", owner)]
         gammas = self._checked_gammas(settings)
         progress = self._progress()
         checked = self._training_samples(X)
         samples = self._labelled(checked, y, sample_weight, settings)
+        positive = plan.scoring.require(samples.classes, ("predict", "decision_function"))
         labels = samples.classes, samples.codes
-        folds = folds_of(self.cv, X, y, samples.rows, checked.shape[0], owner, labels)
+        folds = folds_of(self.cv, X, y, samples.rows, checked.shape[0], owner, labels, groups)
         chosen = binary_tasks(len(samples.classes), self.multi_class)
         widths = self._resolved_gammas(gammas, settings, samples)
         settings = replace(settings, origin=far_origin(samples.X, settings.kernel))
 
-        # Score every C and width; the first of equal pairs is the best.
-        scores = np.empty((len(Cs), len(widths), len(folds)))
-        best: tuple[float, int] | None = None
-        fits_of_width = None
+        # Score every C and width.
+        params = [{"C": C, "gamma": width} for C in Cs for width in widths]
+        table = plan.table(len(params), len(folds))
+        held_out = HeldOutLabels(self, checked, samples, folds, positive, sample_weight is not None)
+        best = fits_of_width = None
         with progress:
             few = max(np.count_nonzero(fold.train) for fold in folds) <= FEW
             for g, width in enumerate(widths):
                 at = settings.of_width(width, few)
-                fits_of_width = self._search_width(
-                    samples, folds, chosen, Cs, at, scoring, scores[:, g], progress, fits_of_width
+                places = range(g, len(params), len(widths))
+                with table.timed(places):
+                    decisions, fits_of_width, kept = self._search_width(
+                        samples,
+                        folds,
+                        chosen,
+                        Cs,
+                        at,
+                        progress,
+                        fits_of_width,
+                        plan.scoring.has_functions,
+                    )
+                for (c, f), values in decisions.items():
+                    make = partial(self._model_of_fold, checked, at, Cs[c], kept.get((c, f)))
+                    table.add(places[c], f, held_out.fold(f, values, make))
+                # The fit to all samples of the best so far.
+                leading = plan.leading(table)
+                if leading in places:
+                    best = leading, fits_of_width[leading // len(widths)]
+            index, found = plan.select(
+                table, params, [column(params, "C"), column(params, "gamma")]
+            )
+            found |= {"C_": params[index]["C"], "gamma_": params[index]["gamma"]}
+            found["n_test_samples_"] = test_sizes(folds, sample_weight)
+            fitted = {"classes_": samples.classes, "shape_fit_": tuple(map(int, checked.shape))}
+            if plan.refit is not False:
+                # Fit to all samples with the choice, which the search may have done.
+                at = settings.of_width(found["gamma_"], few=len(samples.rows) <= FEW)
+                fitted = self._refitted(
+                    checked,
+                    samples,
+                    chosen,
+                    at,
+                    found["C_"],
+                    progress,
+                    (best[1] if best is not None and best[0] == index else None),
                 )
-                for c in range(len(Cs)):
-                    rank = (-float(np.average(scores[c, g])), c * len(widths) + g)
-                    if best is None or rank < best:
-                        best, fit = rank, fits_of_width[c]
-            # Fit to all samples with the best pair, which the search may have done.
-            c, g = divmod(best[1], len(widths))
-            at = settings.of_width(widths[g], few=len(samples.rows) <= FEW)
-            problems, solutions = fit
-            if solutions is None:
-                cache = self._open_cache(samples.X, at, Cs[c] * float(samples.cost.max()))
-                solutions = self._solve(problems, cache, at, progress)
-            fitted = self._fit_tasks(checked, samples, at, problems, solutions)
-        results = _results(Cs, widths, scores.reshape(-1, len(folds)))
-        self._set_fitted(
-            X,
-            **fitted,
-            C_=Cs[c],
-            best_score_=float(results["mean_test_score"][best[1]]),
-            best_index_=best[1],
-            cv_results_=results,
-        )
+        self._set_fitted(X, **fitted | found)
         return self
+
+    def _refitted(self, checked, samples, chosen, settings, C, progress, fit):
+        """Return the attributes of the fit to all samples, from the search's `fit` if it has it."""
+        problems, solutions = fit or (None, None)
+        if solutions is None:
+            if problems is None:
+                cost = C * samples.cost
+                problems = binary_problems(settings.formulation, samples, chosen, cost=cost)
+            cache = self._open_cache(samples.X, settings, C * float(samples.cost.max()))
+            solutions = self._solve(problems, cache, settings, progress)
+        return self._fit_tasks(checked, samples, settings, problems, solutions)
 
     def _repr_html_(self) -> str:
         shown = ("param_C", "param_gamma", "mean_test_score", "std_test_score")
         results = getattr(self, "cv_results_", None)
         columns = {name: results[name] for name in shown} if results else {}
         return tables.table(columns, title=repr(self), best=getattr(self, "best_index_", None))
+
+    def _check_fitted(self) -> None:
+        super()._check_fitted()
+        require_refit(self, "dual_coef_")
 
     # ---- validation
 
@@ -236,7 +285,7 @@ class SVCCV(SupportVectorClassifier):
             return ["auto"]
         if self.gammas is None:
             return []
-        gammas = _sequence(self.gammas, "gammas", type(self).__name__)
+        gammas = as_sequence(self.gammas, "gammas", type(self).__name__)
         return [self._checked_gamma(gamma, "gammas") for gamma in gammas]
 
     def _resolved_gammas(self, gammas, settings, samples) -> list[float]:
@@ -257,19 +306,19 @@ class SVCCV(SupportVectorClassifier):
         chosen: list[BinaryTask],
         Cs: list[float],
         settings: Settings,
-        scoring: str,
-        scores: np.ndarray,
         progress: Any,
         before: list[tuple[list[Problem], list[Solution] | None]] | None,
-    ) -> list[tuple[list[Problem], list[Solution] | None]]:
-        """Fill `scores` (n_Cs, n_folds); return for each C the tasks on all samples.
+        keeps: bool,
+    ) -> tuple[Any, list[tuple[list[Problem], list[Solution] | None]], Any]:
+        """Return decision values by (C, fold), for each C the tasks on all samples, and the fits.
 
-        `before` is the result for the previous width. Tasks are solved only if all of K fits.
+        `before` is the second result for the previous width. Tasks are solved only if all of K
+        fits. Fits to the training samples are (problems, solutions) by (C, fold), if `keeps`.
         """
         result = None
         for C in (min(Cs), max(Cs)):  # few multipliers reach a large C: single precision may do
             cache = self._open_cache(samples.X, settings, C * float(samples.cost.max()))
-            search = samples, folds, chosen, Cs, settings, cache, progress
+            search = samples, folds, chosen, Cs, settings, cache, progress, keeps
             cache.complete(len(chosen) * len(folds) * len(Cs))
             if cache.whole and not settings.few:
                 with single_threaded_blas():  # the order of its sums depends on its threads
@@ -279,14 +328,11 @@ class SVCCV(SupportVectorClassifier):
             if result is not None:
                 break
             del cache, search  # one at a time: `cache_size` bounds the fit
-        decisions, fits = result
-        for (c, f), values in decisions.items():
-            named = winners(values, len(samples.classes), self.multi_class, self.break_ties)
-            test = folds[f].test
-            scores[c, f] = _score(samples.codes[test], named, samples.weight[test], scoring)
-        return fits
+        return result
 
-    def _search_whole(self, samples, folds, chosen, Cs, settings, cache, progress, before, exact):
+    def _search_whole(
+        self, samples, folds, chosen, Cs, settings, cache, progress, keeps, before, exact
+    ):
         """Decision values of held-out samples by (C, fold), with all of K.
 
         None if multipliers turn out too large for the precision of K, unless K is `exact`.
@@ -296,7 +342,7 @@ class SVCCV(SupportVectorClassifier):
         exact = exact or cache.kernel.dtype == np.float64
         boxes = [samples.cost]
         for train, _ in folds:
-            factors = self._fold_factors(samples, train)
+            factors = fold_factors(self, samples, train)
             boxes.append(np.where(train, samples.weight * factors[samples.codes], 0.0))
         tests = [np.flatnonzero(fold.test) for fold in folds]
         spans = spans_of([fold.test for fold in folds])
@@ -307,6 +353,7 @@ class SVCCV(SupportVectorClassifier):
         }
         # From the smallest C on, each solution is the start for the next.
         fits, order = [([], []) for _ in Cs], np.argsort(Cs, kind="stable")
+        kept = {place: ([], []) for place in decisions} if keeps else {}
         for number, task in enumerate(chosen):
             limits = settings.tol, settings.max_iter, settings.routes.seeded_steps
             seeded = SeededTask(cache, task.signs(samples.codes), np.stack(boxes), *limits)
@@ -332,7 +379,10 @@ class SVCCV(SupportVectorClassifier):
                 values = seeded.decisions(spans)
                 for f, test in enumerate(tests):
                     decisions[c, f][:, number] = values[1 + f, test]
-        return decisions, fits
+                    if keeps:
+                        kept[c, f][0].append(seeded.problem(1 + f))
+                        kept[c, f][1].append(seeded.solution(1 + f))
+        return decisions, fits, kept
 
     def _solve_row(self, seeded, row, cache, settings, progress):
         if settings.max_iter < 0:
@@ -340,11 +390,11 @@ class SVCCV(SupportVectorClassifier):
             seeded.replace(row, solution)
         self._warn_unconverged([seeded.solution(row)], settings)
 
-    def _search_rows(self, samples, folds, chosen, Cs, settings, cache, progress):
+    def _search_rows(self, samples, folds, chosen, Cs, settings, cache, progress, keeps):
         """Decision values of held-out samples by (C, fold), with rows of K as they are needed."""
-        decisions, starts = {}, {}
+        decisions, starts, kept = {}, {}, {}
         for f, fold in enumerate(folds):
-            cost = samples.weight * self._fold_factors(samples, fold.train)[samples.codes]
+            cost = samples.weight * fold_factors(self, samples, fold.train)[samples.codes]
             held_out = np.broadcast_to(fold.test, (len(chosen), len(fold.test)))
             before = None
             for c in np.argsort(Cs, kind="stable"):
@@ -363,11 +413,14 @@ class SVCCV(SupportVectorClassifier):
                 before = Cs[c], problems, solutions
                 values = held_out_decisions(settings.formulation, problems, solutions, held_out)
                 decisions[c, f] = np.stack(values, axis=1)
+                if keeps:
+                    kept[c, f] = problems, solutions
                 if f == 0:
                     starts[c] = self._refit_start(samples, problems, solutions)
-        return decisions, [
+        fits = [
             (self._started(samples, chosen, settings, C, starts[c]), None) for c, C in enumerate(Cs)
         ]
+        return decisions, fits, kept
 
     def _started(self, samples, chosen, settings, C, betas):
         problems = binary_problems(settings.formulation, samples, chosen, cost=C * samples.cost)
@@ -375,54 +428,18 @@ class SVCCV(SupportVectorClassifier):
             problem.start = feasible_start(beta[problem.index], problem.lower, problem.upper)
         return problems
 
-    def _fold_factors(self, samples: LabelledSamples, train: np.ndarray) -> np.ndarray:
-        if not isinstance(self.class_weight, str):
-            return samples.class_weight
-        return as_class_weights(
-            self.class_weight, samples.classes, samples.codes[train], samples.weight[train]
-        )
-
     def _refit_start(self, samples, problems, solutions):
         betas = np.zeros((len(problems), len(samples.rows)))
         for beta, problem, solution in zip(betas, problems, solutions, strict=True):
             beta[problem.index] = solution.beta
         return betas
 
+    def _model_of_fold(self, X, settings, C, fit, samples):
+        """Return the `SVC` of (problems, solutions) on the training samples of a fold."""
+        model = SVC(C=C, gamma=settings.gamma, **{name: getattr(self, name) for name in _AS_SVC})
+        model._set_fitted(X, **model._fit_tasks(X, samples, settings, *fit))
+        return model
+
     def _formulation(self):
         # Only `verify` asks for its C: the costs of the grid are passed.
         return Classification(vars(self).get("C_", 1.0))
-
-
-def _sequence(values: Any, name: str, owner: str) -> list[Any]:
-    """Return `values` as a list; refuse an empty one and anything but a sequence."""
-    if isinstance(values, (str, bytes)) or not isinstance(values, (Sequence, np.ndarray)):
-        raise TypeError(
-            f"{owner}: {name}={values!r} is of type {type(values).__name__}, but must be a "
-            "sequence of numbers."
-        )
-    if np.ndim(values) != 1 or len(values) == 0:
-        raise ValueError(f"{owner}: {name} must be a sequence of at least one number.")
-    return list(values)
-
-
-def _score(codes: np.ndarray, named: np.ndarray, weight: np.ndarray, scoring: str) -> float:
-    """Return the weighted accuracy, or its mean over the classes."""
-    right = codes == named
-    if scoring == "accuracy":
-        return float(np.average(right, weights=weight))
-    members = [codes == code for code in np.unique(codes)]
-    return float(np.mean([np.average(right[m], weights=weight[m]) for m in members]))
-
-
-def _results(Cs: list[float], widths: list[float], scores: np.ndarray) -> dict[str, np.ndarray]:
-    """Return `cv_results_` from the scores (n_pairs, n_folds)."""
-    pairs = np.array(list(product(Cs, widths)))
-    mean = np.average(scores, axis=1)
-    return {
-        "param_C": pairs[:, 0],
-        "param_gamma": pairs[:, 1],
-        **{f"split{f}_test_score": column.copy() for f, column in enumerate(scores.T)},
-        "mean_test_score": mean,
-        "std_test_score": scores.std(axis=1),
-        "rank_test_score": np.array([1 + int((mean > m).sum()) for m in mean]),
-    }

@@ -1,0 +1,1 @@
+"""Scores of held-out samples, and the choice of a candidate by them."""
