@@ -11,9 +11,16 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.linear_model import LogisticRegression as PeerRegression
 from sklearn.linear_model import LogisticRegressionCV as Peer
-from sklearn.metrics import balanced_accuracy_score, brier_score_loss, log_loss
-from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.metrics import (
+    balanced_accuracy_score,
+    brier_score_loss,
+    f1_score,
+    log_loss,
+    make_scorer,
+)
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, StratifiedKFold
 from threadpoolctl import threadpool_limits
 
 import mlcore
@@ -362,3 +369,50 @@ def test_threads_change_no_bit():
             model = LogisticRegressionCV(Cs=12, l1_ratio=[0.1, 1.0]).fit(X, y)
             found.append(np.concatenate([model.coefs_paths_.ravel(), model.scores_.ravel()]))
     assert_array_equal(*found)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_any_score_is_that_of_a_search_by_scikit_learn(k):
+    X, y = drawn(90, 4, k)
+    names = [
+        "accuracy", "average_precision", "f1_macro", "jaccard_weighted", "matthews_corrcoef",
+        "neg_brier_score", "neg_log_loss", "precision_micro", "roc_auc_ovo", "roc_auc_ovr",
+    ]  # fmt: skip
+    names += ["roc_auc", "f1", "recall"] if k == 2 else []
+    scoring = {name: name for name in names} | {"mine": make_scorer(f1_score, average="macro")}
+    groups = np.arange(90) // 7
+    ours = LogisticRegressionCV(
+        Cs=COSTS, cv=GroupKFold(4), scoring=scoring, refit="roc_auc_ovr", tol=1e-9
+    ).fit(X, y, groups=groups)
+    peer = GridSearchCV(
+        PeerRegression(tol=1e-10, max_iter=1000), {"C": COSTS}, cv=GroupKFold(4), scoring=scoring,
+        refit="roc_auc_ovr",
+    ).fit(X, y, groups=groups)  # fmt: skip
+    theirs = peer.cv_results_
+    assert ours.cv_results_.keys() == {*theirs, "param_l1_ratio"}
+    for key in theirs:
+        if "_test_" in key:
+            assert_allclose(ours.cv_results_[key], theirs[key], rtol=1e-4, err_msg=key)
+    assert ours.best_params_ == {"C": peer.best_params_["C"], "l1_ratio": 0.0}
+    assert ours.cv_results_["params"][ours.best_index_] == ours.best_params_
+    assert_allclose(ours.best_score_, peer.best_score_, rtol=1e-5)
+    assert_allclose(ours.scores_[:, 0].mean(axis=0), theirs["mean_test_roc_auc_ovr"], rtol=1e-5)
+    assert_array_equal(
+        ours.n_test_samples_, [len(test) for _, test in GroupKFold(4).split(X, y, groups)]
+    )
+    assert LogisticRegressionCV(Cs=COSTS).fit(X, y, np.ones(90)).n_test_samples_ is None
+
+
+def test_scores_that_the_labels_do_not_have():
+    X, y = drawn(60, 3, 3)
+    for scoring, advice in (("f1", "f1_macro"), ("roc_auc", "roc_auc_ovr")):
+        with pytest.raises(ValueError, match=f"scoring='{scoring}' is of two classes.*{advice}"):
+            LogisticRegressionCV(scoring=scoring).fit(X, y)
+    words = np.where(y == 0, "no", "yes")
+    with pytest.raises(ValueError, match=r"label 1, which y has not.*\['no', 'yes'\]"):
+        LogisticRegressionCV(scoring="f1").fit(X, words)
+    LogisticRegressionCV(Cs=2, scoring="roc_auc").fit(X, words)
+    with pytest.raises(ValueError, match="must name the score"):
+        LogisticRegressionCV(scoring=["accuracy", "f1_macro"]).fit(X, y)
+    with pytest.raises(ValueError, match="groups need a cv"):
+        LogisticRegressionCV().fit(X, y, groups=y)

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from each import each
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, load_iris
+from sklearn.metrics import f1_score, make_scorer
 from sklearn.model_selection import GridSearchCV, ShuffleSplit, StratifiedKFold
 
-from mlcore.checks.errors import ConvergenceWarning
+from mlcore.checks.errors import ConvergenceWarning, NotFittedError
 from mlcore.svm import SVC, SVCCV
 
 CS, GAMMAS = [0.1, 1.0, 10.0], [0.05, 0.5, 5.0]
@@ -139,3 +140,64 @@ def test_parameters_out_of_range_are_named(params, error, message):
     with pytest.raises(error, match=message):
         model.fit(X, y)
     assert not any(name.endswith("_") for name in vars(model))
+
+
+@pytest.mark.parametrize("rows", [False, True])
+@pytest.mark.parametrize("k", [2, 3])
+def test_any_score_is_that_of_a_search_by_scikit_learn(k, rows):
+    """With all of K, and with rows of it that do not fit in the cache."""
+    rng = np.random.default_rng(k)
+    X = rng.normal(size=(400 if rows else 330, 3))
+    y = (X[:, 0] + 0.5 * rng.normal(size=len(X)) > 0).astype(int)
+    y += (k == 3) * (X[:, 1] > 0.5)
+    names = ["accuracy", "f1_macro", "jaccard_weighted", "matthews_corrcoef", "recall_micro"]
+    names += ["roc_auc", "average_precision", "f1"] if k == 2 else []
+    scoring = {name: name for name in names} | {"mine": make_scorer(f1_score, average="macro")}
+    options = {"scoring": scoring, "refit": "f1_macro"}
+    cache_size = 0.01 if rows else 200
+    ours = SVCCV(Cs=[0.1, 1.0], gammas=[0.1, 0.5], cv=3, tol=1e-8, cache_size=cache_size, **options)
+    ours.fit(X, y)
+    grid = {"C": [0.1, 1.0], "gamma": [0.1, 0.5]}
+    peer = GridSearchCV(SVC(tol=1e-8), grid, cv=3, **options).fit(X, y)
+    assert ours.cv_results_.keys() == peer.cv_results_.keys()
+    for key, theirs in peer.cv_results_.items():
+        if "_test_" in key:
+            assert_allclose(ours.cv_results_[key], theirs, rtol=1e-9, err_msg=key)
+    assert ours.best_params_ == peer.best_params_ and ours.best_score_ == peer.best_score_
+    assert_array_equal(ours.predict(X), peer.predict(X))
+    # One standard error takes the smallest C.
+    simple = SVCCV(
+        Cs=[0.1, 1.0], gammas=[0.1, 0.5], cv=3, tol=1e-8, rule="one_standard_error",
+        scoring="f1_macro",
+    ).fit(X, y)  # fmt: skip
+    scores = np.stack([peer.cv_results_[f"split{f}_test_f1_macro"] for f in range(3)], axis=1)
+    best = scores.mean(axis=1).argmax()
+    near = scores.mean(axis=1) >= scores[best].mean() - scores[best].std(ddof=1) / 3**0.5
+    assert simple.best_index_ == np.flatnonzero(near)[0]
+
+
+def test_scores_without_a_refit():
+    X, y = load_iris(return_X_y=True)
+    search = SVCCV(Cs=[1.0], gammas=[0.1], refit=False).fit(X, y)
+    assert search.best_score_ > 0.9
+    with pytest.raises(NotFittedError, match="refit=False"):
+        search.predict(X)
+    with pytest.raises(ValueError, match="needs probabilities"):
+        SVCCV(scoring="neg_log_loss").fit(X, y)
+
+
+def test_models_of_functions_know_the_kernel_matrix_of_all_samples():
+    X, y = load_iris(return_X_y=True)
+    seen = []
+
+    def scorer(model, X, y):
+        seen.append(X.shape)
+        return (model.predict(X) == y).mean()
+
+    K = X @ X.T
+    ours = SVCCV(Cs=[0.1, 1.0], kernel="precomputed", cv=3, scoring=scorer).fit(K, y)
+    plain = SVCCV(Cs=[0.1, 1.0], kernel="linear", cv=3).fit(X, y)
+    assert {*seen} == {(50, 150)}
+    assert_allclose(
+        ours.cv_results_["mean_test_score"], plain.cv_results_["mean_test_score"], atol=0.01
+    )

@@ -33,10 +33,10 @@ class ScoreTable:
         self._scores: dict[tuple[int, int], dict[str, float]] = {}
         self.fit_seconds, self.score_seconds = np.zeros(self.shape), np.zeros(self.shape)
 
-    def add(self, candidate: int, fold: int, held_out: HeldOut) -> None:
-        """Score a candidate on the samples that a fold holds out."""
+    def add(self, candidate: int, fold: int, held_out: HeldOut, **known: float) -> None:
+        """Score a candidate on the samples that a fold holds out; some scores may be known."""
         start = perf_counter()
-        self._scores[candidate, fold] = self.scoring.of(held_out)
+        self._scores[candidate, fold] = self.scoring.of(held_out, known)
         self.score_seconds[candidate, fold] = perf_counter() - start
 
     @contextmanager
@@ -107,10 +107,14 @@ class Plan(NamedTuple):
         """Return an empty table of scores."""
         return ScoreTable(n_candidates, n_folds, self.scoring)
 
+    def scores(self, table: ScoreTable) -> np.ndarray:
+        """Return the scores (n_candidates, n_folds) that choose."""
+        arrays = table.arrays
+        return arrays[self._metric(arrays)]
+
     def leading(self, table: ScoreTable) -> int:
         """Return the best candidate so far."""
-        arrays = table.arrays
-        return chosen(arrays[self._metric(arrays)], "best", ())
+        return chosen(self.scores(table), "best", ())
 
     def select(
         self,

@@ -2,20 +2,29 @@
 
 import math
 from collections.abc import Callable, Sequence
-from itertools import product
-from typing import Any, Literal, NamedTuple, Self, get_args
+from functools import partial
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from scipy.special import expit, log_expit
 
-from mlcore.checks import as_choice, as_class_weights, as_integer, as_real
+from mlcore.checks import as_class_weights, as_integer, as_real
 from mlcore.checks.arrays import column_names, real_array
-from mlcore.checks.errors import peer_class
 from mlcore.checks.parameters import as_bool
 from mlcore.estimator import tables
 from mlcore.estimator.folds import Fold, folds_of
 from mlcore.estimator.model import warn
 from mlcore.estimator.progress import Progress
+from mlcore.estimator.scoring.scorers import LABEL_SCORES, HeldOut
+from mlcore.estimator.scoring.search import (
+    STORED,
+    Plan,
+    Rule,
+    as_plan,
+    column,
+    require_refit,
+    test_sizes,
+)
 from mlcore.linear_model.logistic.logistic_classifier import LogisticClassifier, TrainingRows
 from mlcore.linear_model.logistic.logistic_pass import LogisticRows, parameters_of
 from mlcore.linear_model.logistic.logistic_path import (
@@ -39,8 +48,7 @@ from mlcore.linear_model.logistic.solution import (
 from mlcore.numerics.scores.log_softmax import log_softmax
 from mlcore.runtime.memory import require_memory
 
-_Scoring = Literal["neg_log_loss", "accuracy", "balanced_accuracy", "brier", "neg_brier_score"]
-_RULES = ("best", "one_standard_error")
+_OF_PATHS = ("neg_log_loss", "accuracy", "balanced_accuracy", "brier", "neg_brier_score")
 _LEAST = math.log(1e-300)  # of log probabilities that are scored
 _VALUES = 1 << 22  # scores of a block of rows
 
@@ -50,10 +58,8 @@ class Search(NamedTuple):
 
     costs: int | np.ndarray
     l1_ratios: list[float]
-    scoring: str | Callable[..., Any]
-    rule: str
+    plan: Plan
     standardize: bool
-    refit: bool
 
 
 class Samples(NamedTuple):
@@ -185,10 +191,12 @@ class LogisticRegressionCV(LogisticClassifier):
     coefs_paths_: np.ndarray
     duality_gaps_: np.ndarray
     scores_: np.ndarray
-    cv_results_: dict[str, np.ndarray]
+    cv_results_: dict[str, Any]
     best_index_: int
+    best_params_: dict[str, float]
     best_score_: float
-    _stored = {
+    n_test_samples_: np.ndarray | None
+    _stored = STORED | {
         "C_": "float",
         "l1_ratio_": "float",
         "Cs_": "float64 m",
@@ -196,9 +204,6 @@ class LogisticRegressionCV(LogisticClassifier):
         "coefs_paths_": "float v r m c' f+1",
         "duality_gaps_": "float64 v r m",
         "scores_": "float64 v r m",
-        "cv_results_": {"...": "float64 g | int g"},
-        "best_index_": "count",
-        "best_score_": "float",
     }
 
     _instead = {
@@ -217,14 +222,15 @@ class LogisticRegressionCV(LogisticClassifier):
         Cs: int | Sequence[float] | np.ndarray = 10,
         l1_ratio: float | Sequence[float] | np.ndarray = 0.0,
         cv: Any = 5,
-        scoring: _Scoring | Callable[..., Any] = "neg_log_loss",
-        rule: Literal["best", "one_standard_error"] = "best",
+        scoring: Any = "neg_log_loss",
+        rule: Rule = "best",
         fit_intercept: bool = True,
         standardize: bool = False,
         tol: float = 1e-4,
         max_iter: int = 200,
         class_weight: dict[Any, Any] | Literal["balanced"] | None = None,
-        refit: bool = True,
+        refit: bool | str | Callable[..., Any] = True,
+        error_score: float | Literal["raise"] = "raise",
         l1_ratios: Sequence[float] | np.ndarray | None = None,
         verbose: bool | int = False,
         callback: Any = None,
@@ -240,11 +246,12 @@ class LogisticRegressionCV(LogisticClassifier):
         self.max_iter = max_iter
         self.class_weight = class_weight
         self.refit = refit
+        self.error_score = error_score
         self.l1_ratios = l1_ratios
         self.verbose = verbose
         self.callback = callback
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Choose C and the share of absolute values, then fit all samples with them.
 
         Parameters
@@ -254,6 +261,8 @@ class LogisticRegressionCV(LogisticClassifier):
             Labels, at least two different ones, also in the training samples of each fold.
         sample_weight : array-like of shape (n_samples,), optional
             Weights in training and in the scores: 2 is a copy, 0 is absence, also from the folds.
+        groups : array-like of shape (n_samples,), optional
+            Passed to ``cv.split``.
 
         Returns
         -------
@@ -270,9 +279,12 @@ class LogisticRegressionCV(LogisticClassifier):
             If the coefficients of all fits do not fit.
         """
         search, settings, owner = self._search(), self._settings(), type(self).__name__
+        plan = search.plan
         samples, n = self._samples(X, y, sample_weight)
         labels = samples.classes, samples.codes
-        folds = folds_of(self.cv, X, y, samples.rows, n, owner, labels)
+        methods = "predict", "decision_function", "predict_proba"
+        positive = plan.scoring.require(samples.classes, methods)
+        folds = folds_of(self.cv, X, y, samples.rows, n, owner, labels, groups)
         weights = np.stack([self._training_weight(samples, fold.train) for fold in folds])
         _require_classes(samples, folds, weights, owner)
         data = self._rows_of(samples, self._training_weight(samples, samples.weight > 0), settings)
@@ -286,41 +298,46 @@ class LogisticRegressionCV(LogisticClassifier):
 
         # The paths of all folds, and the scores of samples held out.
         coefs = np.empty((*shape, data.n_scores, data.d + 1), samples.X.dtype)
-        scores, gaps = np.empty(shape), np.empty(shape)
+        gaps = np.empty(shape)
+        params = [
+            {"l1_ratio": float(ratio), "C": float(C)} for ratio in search.l1_ratios for C in costs
+        ]
+        table = plan.table(len(params), len(folds))
         with Progress(settings.verbose, self.callback, owner, self) as steps:
             for r, l1_ratio in enumerate(search.l1_ratios):
-                at = settings._replace(l1_ratio=l1_ratio)
-                paths = fit_paths(data, weights, costs, at, owner, column_names(X), deviations)
+                at, places = settings._replace(l1_ratio=l1_ratio), np.arange(len(costs))
+                places += r * len(costs)
+                with table.timed(places):
+                    paths = fit_paths(data, weights, costs, at, owner, column_names(X), deviations)
                 warn_of_ends(paths, at, owner)
                 coefs[:, r], gaps[:, r] = paths.stored(coefs.dtype), paths.gap
-                weighted = sample_weight is not None
+                options = {"weighted": sample_weight is not None, "positive": positive}
                 for f, fold in enumerate(folds):
-                    scores[f, r] = self._scores_of_fold(
-                        samples, fold, f, paths, costs, l1_ratio, search, weighted
-                    )
+                    self._score_fold(table, places, f, samples, fold, paths, params, **options)
                 # Features far too large make gaps that are of no use.
                 with np.errstate(over="ignore"):
                     change = (paths.gap / paths.objective).max()
                 steps.step(r + 1, float(paths.objective.sum()), float(change))
-            best = _chosen(scores, costs, search.rule)
-            results = _results(search.l1_ratios, costs, scores)
-            found = {
+            ratios = column(params, "l1_ratio")
+            index, chosen = plan.select(
+                table, params, [column(params, "C")], lambda best: ratios == ratios[best]
+            )
+            found = chosen | {
                 "classes_": samples.classes,
-                "C_": float(costs[best[1]]),
-                "l1_ratio_": float(search.l1_ratios[best[0]]),
+                "C_": params[index]["C"],
+                "l1_ratio_": params[index]["l1_ratio"],
                 "Cs_": costs,
                 "l1_ratios_": np.array(search.l1_ratios),
                 "coefs_paths_": coefs,
                 "duality_gaps_": gaps,
-                "scores_": scores,
-                "cv_results_": results,
-                "best_index_": best[0] * len(costs) + best[1],
-                "best_score_": float(scores[:, best[0], best[1]].mean()),
+                "scores_": plan.scores(table).T.reshape(shape).copy(),
+                "n_test_samples_": test_sizes(folds, sample_weight),
             }
-            if not search.refit:
+            if plan.refit is False:
                 self._set_fitted(X, **found)
                 return self
             at = settings._replace(C=found["C_"], l1_ratio=found["l1_ratio_"])
+            best = divmod(index, len(costs))
             start = coefs[:, best[0], best[1]].astype(np.float64).mean(axis=0)
             fit = self._fit_all(data, at, start, steps, column_names(X), search, found)
         attributes, solution, factor = fit
@@ -338,9 +355,7 @@ class LogisticRegressionCV(LogisticClassifier):
     # ---- validation
 
     def _search(self):
-        owner, scoring = type(self).__name__, self.scoring
-        if not callable(scoring):
-            scoring = as_choice(scoring, "scoring", get_args(_Scoring), owner=owner)
+        owner = type(self).__name__
         name, ratios = "l1_ratio", self.l1_ratio
         if self.l1_ratios is not None:
             if np.ndim(ratios) > 0 or ratios != 0:
@@ -355,10 +370,8 @@ class LogisticRegressionCV(LogisticClassifier):
         return Search(
             as_costs(self.Cs, owner),
             [as_real(one, name, owner=owner, at_least=0, at_most=1) for one in ratios],
-            "brier" if scoring == "neg_brier_score" else scoring,
-            as_choice(self.rule, "rule", _RULES, owner=owner),
+            as_plan(self, (*LABEL_SCORES, "brier")),
             as_bool(self.standardize, "standardize", owner=owner),
-            as_bool(self.refit, "refit", owner=owner),
         )
 
     def _settings(self):
@@ -408,11 +421,7 @@ class LogisticRegressionCV(LogisticClassifier):
 
     def _check_fitted(self):
         super()._check_fitted()
-        if "coef_" not in vars(self):
-            raise peer_class("NotFittedError")(
-                f"This {type(self).__name__} was fitted with refit=False: it has scores, but no "
-                "model of all samples. Fit with refit=True."
-            )
+        require_refit(self, "coef_")
 
     def _penalised(self, data):
         if not self.standardize:
@@ -422,32 +431,41 @@ class LogisticRegressionCV(LogisticClassifier):
 
     # ---- scores and the last fit
 
-    def _scores_of_fold(self, samples, fold, number, paths: Paths, costs, ratio, search, weighted):
-        """Return the scores (n_Cs,) of the samples that a fold holds out."""
+    def _score_fold(
+        self, table, places, number, samples, fold, paths: Paths, params, *, weighted, positive
+    ):
+        """Score the samples that a fold holds out by the models (n_Cs,) of a path."""
         test = np.flatnonzero(fold.test)
         X, codes, weight = samples.X[test], samples.codes[test], samples.weight[test]
-        if not callable(search.scoring):
-            return held_out_scores(
-                X, codes, weight, paths.coef[number], paths.intercept[number], search.scoring,
-                len(samples.classes),
-            )  # fmt: skip
-        scores = np.empty(len(costs))
-        options = {"sample_weight": weight} if weighted else {}
-        for k, C in enumerate(costs):
+        coef, intercept = paths.coef[number], paths.intercept[number]
+        k = len(samples.classes)
+        known = {
+            name: held_out_scores(X, codes, weight, coef, intercept, scorer, k)
+            for name, scorer in table.scoring.scorers.items()
+            if isinstance(scorer, str) and scorer in _OF_PATHS
+        }
+
+        def model_of(place):
             model = LogisticRegression(
-                C=float(C), l1_ratio=ratio, fit_intercept=self.fit_intercept, tol=self.tol,
+                **params[places[place]], fit_intercept=self.fit_intercept, tol=self.tol,
                 max_iter=self.max_iter, class_weight=self.class_weight,
             )  # fmt: skip
             model._set_fitted(
                 X,
                 classes_=samples.classes,
-                coef_=paths.coef[number, k].astype(X.dtype),
-                intercept_=paths.intercept[number, k].astype(X.dtype),
+                coef_=coef[place].astype(X.dtype),
+                intercept_=intercept[place].astype(X.dtype),
                 _solution_=TrainingRows(None, False),
             )
-            score = search.scoring(model, X, samples.classes[codes], **options)
-            scores[k] = as_real(score, "the score that scoring returns", owner=type(self).__name__)
-        return scores
+            options = {"sample_weight": weight} if weighted else {}
+            return model, X, samples.classes[codes], options
+
+        for place, candidate in enumerate(places):
+            answers = _answers(X, coef[place], intercept[place])
+            held_out = HeldOut(codes, weight, answers, partial(model_of, place), k, positive)
+            table.add(
+                candidate, number, held_out, **{name: one[place] for name, one in known.items()}
+            )
 
     def _fit_all(self, data, settings, start, steps, names, search, found):
         """Return the attributes of a fit to all samples, its solution, and the factor of P."""
@@ -477,6 +495,28 @@ class LogisticRegressionCV(LogisticClassifier):
         attributes = fitted(solution.theta) | evidence_attributes(solution, objective, factor)
         del attributes["n_features_in_"]
         return attributes, solution, factor
+
+
+def _answers(X, coef, intercept):
+    """Return what a model answers on X, as functions: codes, decision values, probabilities."""
+
+    def decisions():
+        Z = X @ coef.T + intercept
+        return Z[:, 0] if Z.shape[1] == 1 else Z
+
+    def codes():
+        Z = decisions()
+        return Z.argmax(axis=1) if Z.ndim == 2 else (Z > 0).astype(np.intp)
+
+    def probabilities():
+        Z = decisions()
+        return np.exp(log_softmax(Z)) if Z.ndim == 2 else np.stack([expit(-Z), expit(Z)], axis=1)
+
+    return {
+        "predict": codes,
+        "decision_function": decisions,
+        "predict_proba": probabilities,
+    }
 
 
 def held_out_scores(
@@ -514,10 +554,10 @@ def _values(Z, codes, scoring):
         z = Z[:, :, 0]
         if scoring == "neg_log_loss":
             return np.maximum(log_expit(np.where(own == 1, z, -z)), _LEAST)
-        if scoring == "brier":
+        if scoring in ("brier", "neg_brier_score"):
             return -np.square(expit(np.where(own == 1, -z, z)))
         return ((z > 0) == (own == 1)).astype(float)
-    if scoring not in ("neg_log_loss", "brier"):
+    if scoring not in ("neg_log_loss", "brier", "neg_brier_score"):
         return (Z.argmax(axis=2) == own).astype(float)
     logarithms = log_softmax(Z.reshape(n * m, c)).reshape(n, m, c)
     if scoring == "neg_log_loss":
@@ -551,28 +591,3 @@ def _costs(search, data):
     least = min((ratio for ratio in search.l1_ratios if ratio > 0), default=0.0)
     deviation = deviations_of(data.X, data.weight[None])[0] if search.standardize else None
     return grid_of_costs(search.costs, least_cost(data, least, deviation))
-
-
-def _chosen(scores, costs, rule):
-    """Return the places of the share and the cost that are chosen by scores (f, r, m)."""
-    mean = scores.mean(axis=0)
-    r, k = (int(place) for place in np.unravel_index(mean.argmax(), mean.shape))
-    if rule == "one_standard_error" and len(scores) > 1:
-        error = scores[:, r, k].std(ddof=1) / math.sqrt(len(scores))
-        near = np.flatnonzero(mean[r] >= mean[r, k] - error)
-        k = int(near[costs[near].argmin()])
-    return r, k
-
-
-def _results(ratios, costs, scores):
-    """Return `cv_results_` from the scores (f, r, m)."""
-    pairs, columns = np.array(list(product(ratios, costs))), scores.reshape(len(scores), -1)
-    mean = columns.mean(axis=0)
-    return {
-        "param_l1_ratio": pairs[:, 0],
-        "param_C": pairs[:, 1],
-        **{f"split{f}_test_score": column.copy() for f, column in enumerate(columns)},
-        "mean_test_score": mean,
-        "std_test_score": columns.std(axis=0),
-        "rank_test_score": np.array([1 + int((mean > m).sum()) for m in mean]),
-    }
