@@ -64,7 +64,7 @@ class KernelModel(Model):
     def _set_fitted(self, X_original, **attributes):
         # Samples that the kernel encodes are one column, however many symbols or points each has.
         held = attributes.get("X_fit_", attributes.get("support_vectors_"))
-        if not of_numbers(held):
+        if held is not None and not of_numbers(held):  # a search without a refit has none
             attributes["n_features_in_"] = held.shape[1]
         super()._set_fitted(X_original, **attributes)
 

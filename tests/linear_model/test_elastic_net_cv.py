@@ -12,9 +12,11 @@ from scipy import sparse as sp
 from sklearn import linear_model
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes
-from sklearn.model_selection import KFold, ShuffleSplit
+from sklearn.metrics import make_scorer, r2_score
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, ShuffleSplit
 from threadpoolctl import threadpool_limits
 
+from mlcore.checks.errors import NotFittedError
 from mlcore.linear_model import ElasticNet, ElasticNetCV, Lasso, LassoCV
 from mlcore.linear_model.coordinate import elastic_net_cv
 
@@ -265,3 +267,57 @@ def test_paths_are_those_of_the_model_without_folds():
         assert all(np.array_equal(a, b) for a, b in zip(found, expected, strict=True))
     with pytest.raises(ValueError, match="one l1_ratio, not 2"):
         ElasticNetCV(l1_ratio=[0.3, 0.5]).path(X, y)
+
+
+@each("fit_intercept", [True, False])
+@each("far", [0.0, 1e6])
+def test_any_score_is_that_of_a_search_by_scikit_learn(far, fit_intercept):
+    rng = np.random.default_rng(5)
+    A = rng.normal(size=(60, 5)) + (far if fit_intercept else 0)
+    b = (A - A.mean(axis=0)) @ np.r_[1.0, -2, 0, 0, 0.5] + rng.normal(size=60) + 20
+    names = [
+        "r2", "neg_mean_squared_error", "neg_root_mean_squared_error", "neg_mean_absolute_error",
+        "neg_median_absolute_error", "neg_max_error", "explained_variance",
+    ]  # fmt: skip
+    scoring = {name: name for name in names} | {"mine": make_scorer(r2_score)}
+    grid = {"l1_ratio": [0.5, 1.0], "alpha": [1.0, 0.3, 0.01]}
+    groups = np.arange(60) // 8
+    options = {"scoring": scoring, "cv": GroupKFold(3), "refit": "neg_mean_absolute_error"}
+    ours = ElasticNetCV(
+        l1_ratio=grid["l1_ratio"], alphas=grid["alpha"], fit_intercept=fit_intercept,
+        **{**EXACT, **options},
+    ).fit(A, b, groups=groups)  # fmt: skip
+    theirs = GridSearchCV(
+        linear_model.ElasticNet(fit_intercept=fit_intercept, tol=1e-12, max_iter=100_000),
+        grid, **options,
+    ).fit(A, b, groups=groups)  # fmt: skip
+    at = [theirs.cv_results_["params"].index(one) for one in ours.cv_results_["params"]]
+    assert ours.cv_results_.keys() == theirs.cv_results_.keys()
+    for key, expected in theirs.cv_results_.items():
+        if "_test_" in key:
+            assert_allclose(ours.cv_results_[key], expected[at], rtol=1e-6, err_msg=key)
+    assert ours.best_params_ == theirs.best_params_
+    assert_allclose(ours.best_score_, theirs.best_score_, rtol=1e-7)
+    assert_allclose(
+        ours.mse_path_.reshape(6, 3).mean(axis=1),
+        -ours.cv_results_["mean_test_neg_mean_squared_error"],
+    )
+
+
+def test_one_standard_error_takes_the_largest_penalty_that_is_nearly_best():
+    rng = np.random.default_rng(2)
+    A = rng.normal(size=(80, 6))
+    b = A[:, 0] + 2 * rng.normal(size=80)
+    best, simple = (
+        LassoCV(alphas=30).fit(A, b),
+        LassoCV(alphas=30, rule="one_standard_error").fit(A, b),
+    )
+    mean = best.mse_path_.mean(axis=1)
+    k = mean.argmin()
+    limit = mean[k] + best.mse_path_[k].std(ddof=1) / 5**0.5
+    assert simple.alpha_ == best.alphas_[np.flatnonzero(mean <= limit)[0]] > best.alpha_
+    assert simple.best_params_ == {"alpha": simple.alpha_}
+    only = LassoCV(alphas=30, refit=False).fit(A, b)
+    assert only.alpha_ == best.alpha_
+    with pytest.raises(NotFittedError, match="refit=False"):
+        only.predict(A)

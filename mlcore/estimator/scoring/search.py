@@ -14,6 +14,7 @@ from mlcore.estimator.folds import Fold
 from mlcore.estimator.scoring.scorers import HeldOut, Scoring, as_scoring
 
 RULES = ("best", "one_standard_error")
+_ALL = slice(None)
 Rule = Literal["best", "one_standard_error"]
 # `_stored` of every search
 STORED = {
@@ -21,7 +22,7 @@ STORED = {
     "best_score_": "float",
     "best_params_": {"...": "float"},
     "n_test_samples_": ("|", "none", "int v"),
-    "cv_results_": {"...": ("|", "float64 g | int g", ["g", {"...": "float"}])},
+    "cv_results_": {"...": ("|", "float64 t | int t", ["t", {"...": "float"}])},
 }
 
 
@@ -40,12 +41,13 @@ class ScoreTable:
         self.score_seconds[candidate, fold] = perf_counter() - start
 
     @contextmanager
-    def timed(self, candidates: Sequence[int]) -> Iterator[None]:
-        """Share the seconds of a block among all fits of these candidates."""
+    def timed(self, candidates: Sequence[int], folds: int | slice = _ALL) -> Iterator[None]:
+        """Share the seconds of a block equally among the fits of these candidates and folds."""
         start = perf_counter()
         yield
-        share = (perf_counter() - start) / (len(candidates) * self.shape[1])
-        self.fit_seconds[list(candidates)] += share
+        fits = np.zeros(self.shape, dtype=bool)
+        fits[list(candidates), folds] = True
+        self.fit_seconds[fits] += (perf_counter() - start) / np.count_nonzero(fits)
 
     @property
     def arrays(self) -> dict[str, np.ndarray]:

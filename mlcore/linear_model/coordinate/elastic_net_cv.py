@@ -1,7 +1,8 @@
 """Elastic net and lasso with penalties chosen by cross-validation."""
 
-from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple, Self
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -11,7 +12,18 @@ from mlcore.checks.targets import as_targets
 from mlcore.estimator import tables
 from mlcore.estimator.folds import Fold, folds_of
 from mlcore.estimator.progress import Progress
+from mlcore.estimator.scoring.scorers import VALUE_SCORES, HeldOut
+from mlcore.estimator.scoring.search import (
+    STORED,
+    Rule,
+    as_plan,
+    column,
+    require_refit,
+    test_sizes,
+)
+from mlcore.linear_model.coordinate.elastic_net import ElasticNet
 from mlcore.linear_model.coordinate.penalised import (
+    AtCenter,
     PenalisedRegression,
     grid_of,
     penalties_of,
@@ -21,6 +33,7 @@ from mlcore.linear_model.coordinate.penalised import (
 )
 from mlcore.linear_model.coordinate.penalty_path import PenaltyPath
 from mlcore.linear_model.coordinate.products import Products
+from mlcore.linear_model.regression.fitted import predictions
 from mlcore.linear_model.regression.rows import Rows
 from mlcore.numerics.scatter import Scatter, merged_scatter
 from mlcore.runtime.memory import require_memory
@@ -28,7 +41,22 @@ from mlcore.runtime.memory import require_memory
 _DIGITS = 1e-6  # share of the targets' squares, from which sums show squares of residuals
 
 
-class HeldOut(NamedTuple):
+class Test(NamedTuple):
+    """Samples (n, d) with weight, targets as the user gave them, and the mask of those to score."""
+
+    X: Any
+    y: np.ndarray
+    weight: np.ndarray | None
+    mask: np.ndarray
+
+    def samples(self) -> tuple[Any, np.ndarray, np.ndarray]:
+        """Return the samples to score, their targets and weights."""
+        chosen = np.flatnonzero(self.mask)
+        weight = np.ones(len(chosen)) if self.weight is None else self.weight[chosen]
+        return self.X[chosen], self.y[chosen], weight
+
+
+class FoldProblem(NamedTuple):
     """The problem of the training samples of a fold, and the samples to predict.
 
     `sums` are those of the latter, if they are known.
@@ -123,7 +151,12 @@ class ElasticNetCV(PenalisedRegression):
     mse_path_: np.ndarray
     duality_gaps_: np.ndarray
     _tags: ClassVar[dict[str, Any]] = {"input_tags.sparse": True}
-    _stored = {
+    cv_results_: dict[str, Any]
+    best_index_: int
+    best_params_: dict[str, float]
+    best_score_: float
+    n_test_samples_: np.ndarray | None
+    _stored = STORED | {
         "coef_": "float f",
         "alpha_": "float",
         "l1_ratio_": "float",
@@ -143,6 +176,10 @@ class ElasticNetCV(PenalisedRegression):
         alphas: Any = 100,
         eps: float | None = None,
         cv: Any = 5,
+        scoring: Any = "neg_mean_squared_error",
+        refit: bool | str | Callable[..., Any] = True,
+        rule: Rule = "best",
+        error_score: float | Literal["raise"] = "raise",
         fit_intercept: bool = True,
         standardize: bool = False,
         tol: float = 1e-6,
@@ -154,6 +191,10 @@ class ElasticNetCV(PenalisedRegression):
         self.alphas = alphas
         self.eps = eps
         self.cv = cv
+        self.scoring = scoring
+        self.refit = refit
+        self.rule = rule
+        self.error_score = error_score
         self.fit_intercept = fit_intercept
         self.standardize = standardize
         self.tol = tol
@@ -161,7 +202,7 @@ class ElasticNetCV(PenalisedRegression):
         self.verbose = verbose
         self.callback = callback
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Choose the penalty, then minimise P over all samples.
 
         Parameters
@@ -170,6 +211,8 @@ class ElasticNetCV(PenalisedRegression):
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), optional
             2 is a copy, but for the number of rows in a fold; 0 is absence, also from the folds.
+        groups : array-like of shape (n_samples,), optional
+            Passed to ``cv.split``.
 
         Returns
         -------
@@ -184,58 +227,85 @@ class ElasticNetCV(PenalisedRegression):
             If the products of columns do not fit.
         """
         owner, ratios = type(self).__name__, self._ratios()
-        grid = self._checked_alphas()
+        grid, plan = self._checked_alphas(), as_plan(self, VALUE_SCORES)
         largest = 1.0 if isinstance(grid, int) else float(grid.max())
         settings = self._settings_of(largest, min(ratios))
         rows, _ = self._rows(X, y, sample_weight, settings)
         n = len(np.asarray(y))
-        present = np.arange(n)
+        present, weight = np.arange(n), None
         if sample_weight is not None:
-            present = np.flatnonzero(as_weights(sample_weight, n))
-        folds = folds_of(self.cv, X, y, present, n, owner)
+            weight = as_weights(sample_weight, n)
+            present = np.flatnonzero(weight)
+            weight = weight[present]
+        folds = folds_of(self.cv, X, y, present, n, owner, groups=groups)
+        targets = as_targets(y, n, owner=owner)[present]
         with Progress(self.verbose, self.callback, owner, self) as steps:
             rows, whole, parts = _problems(rows, folds, settings, owner)
-            alphas, errors, gaps, step = [], [], [], 0
-            # All penalties of each l1_ratio and fold.
+            alphas = []
             for ratio in ratios:
-                at = settings._replace(l1_ratio=ratio)
-                penalties = penalties_of(whole, at)
                 values = grid
                 if isinstance(grid, int):
+                    penalties = penalties_of(whole, settings._replace(l1_ratio=ratio))
                     values = grid_of(whole, penalties, grid, self.eps, owner)
                 alphas.append(values)
-                of_folds = []
-                for part in parts:
-                    of_folds.append(self._of_fold(part, values, at))
-                    step += 1
-                    best, gap = of_folds[-1][0].min(), of_folds[-1][1].max()
-                    steps.step(step, best, gap)
-                errors.append(np.stack([one[0] for one in of_folds], axis=1))
-                gaps.append(np.stack([one[1] for one in of_folds], axis=1))
+            # All penalties of each l1_ratio and fold.
+            params = [
+                {"l1_ratio": float(ratio), "alpha": float(alpha)}
+                for ratio, values in zip(ratios, alphas, strict=True)
+                for alpha in values
+            ]
+            table, m = plan.table(len(params), len(folds)), len(alphas[0])
+            mse, gaps = np.empty((2, len(ratios), m, len(folds)))
+            for r, ratio in enumerate(ratios):
+                at, places = settings._replace(l1_ratio=ratio), np.arange(r * m, (r + 1) * m)
+                for f, (fold, part) in enumerate(zip(folds, parts, strict=True)):
+                    with table.timed(places, f):
+                        coef, mse[r, :, f], gaps[r, :, f] = self._of_fold(part, alphas[r], at)
+                    test = Test(rows.X, targets, weight, fold.test)
+                    self._score_fold(table, f, places, test, part, coef, mse[r, :, f], params)
+                    steps.step(r * len(folds) + f + 1, mse[r, :, f].min(), gaps[r, :, f].max())
             # The best pair, fitted to all samples.
-            mse = np.stack(errors)
-            mean = mse.mean(axis=2)
-            k, best = np.unravel_index(mean.argmin(), mean.shape)
-            alpha, ratio = float(alphas[k][best]), float(ratios[k])
+            shares = column(params, "l1_ratio")
+            index, found = plan.select(
+                table, self._named(params), [-column(params, "alpha")],
+                lambda best: shares == shares[best],
+            )  # fmt: skip
+            alpha, ratio = params[index]["alpha"], params[index]["l1_ratio"]
             at = settings._replace(alpha=alpha, l1_ratio=ratio)
-            penalties = penalties_of(whole, at).times(alpha)
-            if alpha > 0:
-                solution = whole.solve(penalties, at.tol, at.max_iter, lambda found: None)
-            else:
-                solution = without_features(whole)
-            fitted = self._attributes(whole, penalties, solution, at)
+            fitted, solution = {}, None
+            if plan.refit is not False:
+                penalties = penalties_of(whole, at).times(alpha)
+                if alpha > 0:
+                    solution = whole.solve(penalties, at.tol, at.max_iter, lambda found: None)
+                else:
+                    solution = without_features(whole)
+                fitted = self._attributes(whole, penalties, solution, at)
         several = np.ndim(self.l1_ratio) > 0
         self._set_fitted(
             X,
             **fitted,
+            **found,
             alpha_=alpha,
             l1_ratio_=ratio,
             alphas_=np.stack(alphas) if several and isinstance(grid, int) else alphas[0],
             mse_path_=mse if several else mse[0],
-            duality_gaps_=np.stack(gaps) if several else gaps[0],
+            duality_gaps_=gaps if several else gaps[0],
+            n_test_samples_=test_sizes(folds, sample_weight),
         )
-        self._warn_of_end(solution, at)
+        if solution is not None:
+            self._warn_of_end(solution, at)
         return self
+
+    def _named(self, params):
+        """Return the parameters that this model has of each candidate."""
+        names = self.get_params(deep=False)
+        if "l1_ratio" in names:
+            return params
+        return [{"alpha": one["alpha"]} for one in params]
+
+    def _check_fitted(self) -> None:
+        super()._check_fitted()
+        require_refit(self, "coef_")
 
     def path(
         self, X: Any, y: Any, sample_weight: Any = None, *, alphas: Any = 100, eps: Any = None
@@ -284,7 +354,45 @@ class ElasticNetCV(PenalisedRegression):
             coef, figures = np.zeros((m, d, 1)), np.zeros((m, 1, 3))
         path = self._as_path(part.problem, alphas, coef, figures, settings)
         squares = part.mean_squares(np.ascontiguousarray(coef[:, :, 0]))
-        return np.ldexp(squares, 2 * part.problem.data_units.target_power[0]), path.duality_gap
+        mse = np.ldexp(squares, 2 * part.problem.data_units.target_power[0])
+        return coef, mse, path.duality_gap
+
+    def _score_fold(self, table, f, places, test, part, coef, mse, params):
+        """Score the samples that fold f holds out by the models (m, d, 1) of a path."""
+        scorers = table.scoring.scorers
+        squares = [name for name, one in scorers.items() if one == "neg_mean_squared_error"]
+        units, predicted = part.problem.data_units, None
+        if len(squares) < len(scorers):
+            X, y, weight = test.samples()
+            weights, intercept, mean = self._of_path(part.problem, coef)
+            if not self.fit_intercept:
+                intercept = np.zeros(len(intercept))
+            of_all = units._replace(several=True)
+            at = intercept, of_all, part.problem.center, mean
+            predicted = predictions(X, weights, *at)
+        else:
+            y = weight = np.ones(1)
+
+        def model(place):
+            chosen = params[places[place]]
+            model = ElasticNet(
+                **chosen, fit_intercept=self.fit_intercept, standardize=self.standardize,
+                tol=self.tol, max_iter=self.max_iter,
+            )  # fmt: skip
+            model._set_fitted(
+                X,
+                coef_=weights[place],
+                intercept_=float(intercept[place]),
+                origin_=units.origin.astype(X.dtype),
+                _units_=units,
+                _solution_=AtCenter(part.problem.center, mean[place : place + 1]),
+            )
+            return model, X, y, {} if test.weight is None else {"sample_weight": weight}
+
+        for place, candidate in enumerate(places):
+            answers = {"predict": lambda place=place: predicted[:, place]}
+            held_out = HeldOut(y, weight, answers, partial(model, place))
+            table.add(candidate, f, held_out, **dict.fromkeys(squares, -mse[place]))
 
     def _settings(self):
         """Return the settings of `path`, whose penalties replace that of the settings."""
@@ -384,6 +492,10 @@ class LassoCV(ElasticNetCV):
         alphas: Any = 100,
         eps: float | None = None,
         cv: Any = 5,
+        scoring: Any = "neg_mean_squared_error",
+        refit: bool | str | Callable[..., Any] = True,
+        rule: Rule = "best",
+        error_score: float | Literal["raise"] = "raise",
         fit_intercept: bool = True,
         standardize: bool = False,
         tol: float = 1e-6,
@@ -394,6 +506,10 @@ class LassoCV(ElasticNetCV):
         self.alphas = alphas
         self.eps = eps
         self.cv = cv
+        self.scoring = scoring
+        self.refit = refit
+        self.rule = rule
+        self.error_score = error_score
         self.fit_intercept = fit_intercept
         self.standardize = standardize
         self.tol = tol
@@ -404,7 +520,7 @@ class LassoCV(ElasticNetCV):
 
 def _problems(
     rows: Rows, folds: list[Fold], settings: Any, owner: str
-) -> tuple[Rows, Any, list[HeldOut]]:
+) -> tuple[Rows, Any, list[FoldProblem]]:
     """Return the rows, their problem, and that of each fold; units suit the penalties' largest."""
     intercept = settings.fit_intercept
     of_ridge = rows.total * settings.alpha * (1 - settings.l1_ratio)
@@ -415,7 +531,7 @@ def _problems(
             train = _part(rows, fold.train)
             train, problem = problem_of_columns(train, intercept, of_ridge, owner)
             test = _part(rows, fold.test)._replace(data_units=train.data_units)
-            parts.append(HeldOut(problem, test, None))
+            parts.append(FoldProblem(problem, test, None))
         return rows, whole, parts
     d = rows.X.shape[1]
     require_memory(
@@ -432,7 +548,7 @@ def _problems(
     for fold, train, test in zip(folds, of_train, of_test, strict=True):
         n = int(np.count_nonzero(fold.train))
         problem = Products.of(train, rows, intercept, n)
-        parts.append(HeldOut(problem, _part(rows, fold.test), test))
+        parts.append(FoldProblem(problem, _part(rows, fold.test), test))
     return rows, Products.of(sums, rows, intercept, rows.X.shape[0]), parts
 
 

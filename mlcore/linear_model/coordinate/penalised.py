@@ -279,10 +279,9 @@ class PenalisedRegression(Regressor, Model):
             "_solution_": AtCenter(problem.center, mean),
         }
 
-    def _as_path(self, problem, alphas, coef, figures, settings):
-        """Return the path in the units of the data; warn of penalties that `max_iter` ended."""
-        data_units, dtype, owner = problem.data_units, problem.dtype, type(self).__name__
-        m, d, k = coef.shape
+    def _of_path(self, problem, coef):
+        """Return what `in_units_of_the_data` does of the coefficients (m, d, k) of a path."""
+        data_units, (m, d, k) = problem.data_units, coef.shape
         of_all = Solution(
             coef.transpose(1, 0, 2).reshape(d, m * k), problem.center,
             np.tile(problem.offset, m), *np.zeros((3, 1)),
@@ -291,7 +290,12 @@ class PenalisedRegression(Regressor, Model):
             target_origin=np.tile(data_units.target_origin, m),
             target_power=np.tile(data_units.target_power, m),
         )
-        weights, intercept, mean = in_units_of_the_data(of_all, units, dtype, owner)
+        return in_units_of_the_data(of_all, units, problem.dtype, type(self).__name__)
+
+    def _as_path(self, problem, alphas, coef, figures, settings):
+        """Return the path in the units of the data; warn of penalties that `max_iter` ended."""
+        data_units, owner, (m, d, k) = problem.data_units, type(self).__name__, coef.shape
+        weights, intercept, mean = self._of_path(problem, coef)
         rounding, count = 0.0, figures.shape[1]
         if settings.fit_intercept:
             rounding = _of_intercept(problem, weights, mean, m, problem.eps) ** 2 / 2
