@@ -21,8 +21,8 @@ STORED = {
     "best_index_": "count",
     "best_score_": "float",
     "best_params_": {"...": "float"},
-    "n_test_samples_": ("|", "none", "int v"),
-    "cv_results_": {"...": ("|", "float64 t | int t", ["t", {"...": "float"}])},
+    "n_test_samples_": ("|", "none", "int fold"),
+    "cv_results_": {"...": ("|", "float64 tried | int tried", ["tried", {"...": "float"}])},
 }
 
 
