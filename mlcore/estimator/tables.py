@@ -7,6 +7,17 @@ from typing import Any
 __all__ = ["frame", "table", "text"]
 
 
+def search_table(search: Any) -> str:
+    """Return the candidates of a search, and means and deviations of their scores, as HTML."""
+    results = getattr(search, "cv_results_", {})
+    columns = {
+        name: values.tolist()
+        for name, values in results.items()
+        if name.startswith(("param_", "mean_test_", "std_test_"))
+    }
+    return table(columns, title=repr(search), best=getattr(search, "best_index_", None))
+
+
 def table(columns: Mapping[str, Sequence[Any]], *, title: str = "", best: int | None = None) -> str:
     """Return columns of one length, by their headings, as HTML, every string escaped.
 

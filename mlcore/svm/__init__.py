@@ -1,6 +1,9 @@
 """Support vector machines: classification, regression, one class, and the choice of C and gamma."""
 
+from mlcore.svm.cross_validation.nu_svc_cv import NuSVCCV
+from mlcore.svm.cross_validation.one_class_svm_cv import OneClassSVMCV
 from mlcore.svm.cross_validation.svc_cv import SVCCV
+from mlcore.svm.cross_validation.svr_cv import SVRCV
 from mlcore.svm.linear.cost_path import CostPath
 from mlcore.svm.linear.linear_svc import LinearSVC
 from mlcore.svm.linear.linear_svr import LinearSVR
@@ -13,12 +16,15 @@ __all__ = [
     "SVC",
     "SVCCV",
     "SVR",
+    "SVRCV",
     "CostPath",
     "LinearSVC",
     "LinearSVR",
     "NuSVC",
+    "NuSVCCV",
     "NuSVR",
     "OneClassSVM",
+    "OneClassSVMCV",
     "Optimality",
 ]
 

@@ -341,7 +341,21 @@ def fit_one_problem(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     cache = used = None  # their memory serves the support vectors
     model._warn_unconverged([solution], settings)
 
+    model._set_fitted(X, **attributes_of_one(model, samples, kept, settings, problem, solution))
+    return model
+
+
+def attributes_of_one(
+    model: Any,
+    samples: Any,
+    kept: np.ndarray,
+    settings: Settings,
+    problem: Problem,
+    solution: Solution,
+) -> dict[str, Any]:
+    """Return the fitted attributes of a model of one dual problem, over rows `kept` of samples."""
     # Measure the optimality from the gradient of the solver.
+    formulation = settings.formulation
     _, multipliers = formulation.scale_and_multipliers(problem, solution)
     products = solution.gradient - problem.linear
     errors_of_K = formulation.rounding(solution), solution.distance
@@ -363,18 +377,16 @@ def fit_one_problem(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
         fitted["coef_"] = product(fitted["dual_coef_"], vectors)
         if settings.origin is not None:
             intercept -= shift(fitted["coef_"], settings.origin)
-    model._set_fitted(
-        X,
+    return {
         **fitted,
         **formulation.attributes(multipliers[None], length),
-        intercept_=intercept,
-        n_support_=np.array([len(chosen)], dtype=np.int32),
-        margin_error_indices_=kept[errors],
-        n_iter_=max(1, int(solution.n_iter)),
-        converged_=bool(solution.converged),
-        fit_status_=int(not solution.converged),
-    )
-    return model
+        "intercept_": intercept,
+        "n_support_": np.array([len(chosen)], dtype=np.int32),
+        "margin_error_indices_": kept[errors],
+        "n_iter_": max(1, int(solution.n_iter)),
+        "converged_": bool(solution.converged),
+        "fit_status_": int(not solution.converged),
+    }
 
 
 def function_values(model: Any, X: Any) -> np.ndarray:

@@ -160,9 +160,7 @@ class OneClassSVM(KernelMachine):
         values : (n_samples,)
             Negative for outliers.
         """
-        values = function_values(self, X)
-        rounding = max(_BORDER, 8 * float(np.finfo(values.dtype).eps)) * abs(self.offset_)
-        return np.where(np.abs(values) <= rounding, values.dtype.type(0), values)
+        return at_border(function_values(self, X), self.offset_)
 
     def score_samples(self, X: Any) -> np.ndarray:
         """Return w.phi(x) for each row of `X`, the decision function plus `offset_`.
@@ -238,3 +236,9 @@ class OneClassSVM(KernelMachine):
     def _formulation(self):
         owner = type(self).__name__
         return OneClass(as_real(self.nu, "nu", owner=owner, above=0, at_most=1), owner)
+
+
+def at_border(values: np.ndarray, offset: float) -> np.ndarray:
+    """Return decision values, those within rounding of 0 as 0."""
+    rounding = max(_BORDER, 8 * float(np.finfo(values.dtype).eps)) * abs(offset)
+    return np.where(np.abs(values) <= rounding, values.dtype.type(0), values)

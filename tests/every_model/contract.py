@@ -64,7 +64,19 @@ from mlcore.naive_bayes import (
 )
 from mlcore.online import WidrowHoff
 from mlcore.pac import ConjunctionLearner, RectangleLearner
-from mlcore.svm import SVC, SVCCV, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
+from mlcore.svm import (
+    SVC,
+    SVCCV,
+    SVR,
+    SVRCV,
+    LinearSVC,
+    LinearSVR,
+    NuSVC,
+    NuSVCCV,
+    NuSVR,
+    OneClassSVM,
+    OneClassSVMCV,
+)
 
 N_SAMPLES, N_FEATURES = 60, 4
 
@@ -359,6 +371,9 @@ MODELS = {
     "NuSVR": Entry(NuSVR, numbers),
     "OneClassSVM": Entry(lambda: OneClassSVM(nu=0.2), nothing),
     "SVCCV": Entry(searched, two_labels),
+    "SVRCV": Entry(lambda: SVRCV(Cs=(0.5, 5.0), gammas=(0.1, 1.0), cv=2), numbers),
+    "NuSVCCV": Entry(lambda: NuSVCCV(nus=(0.3, 0.2), gammas=(0.1, 1.0), cv=2), two_labels),
+    "OneClassSVMCV": Entry(lambda: OneClassSVMCV(nus=(0.2, 0.4), gammas=(0.1, 1.0), cv=2), nothing),
     "LinearSVC": Entry(
         LinearSVC,
         labels,

@@ -68,7 +68,19 @@ from mlcore.naive_bayes import (
     MultinomialNB,
 )
 from mlcore.pac import ConjunctionLearner, RectangleLearner
-from mlcore.svm import SVC, SVCCV, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
+from mlcore.svm import (
+    SVC,
+    SVCCV,
+    SVR,
+    SVRCV,
+    LinearSVC,
+    LinearSVR,
+    NuSVC,
+    NuSVCCV,
+    NuSVR,
+    OneClassSVM,
+    OneClassSVMCV,
+)
 
 CHECKED = [
     RiskClassifier(LinearDiscriminantAnalysis()),
@@ -86,6 +98,9 @@ CHECKED = [
     NuSVR(),
     OneClassSVM(),
     SVCCV(Cs=(1.0, 10.0), cv=2),
+    SVRCV(Cs=(1.0, 10.0), cv=2),
+    NuSVCCV(nus=(0.2,), cv=2),
+    OneClassSVMCV(nus=(0.2,), cv=2),
     LinearSVC(),
     LinearSVC(loss="hinge"),
     LinearSVR(),

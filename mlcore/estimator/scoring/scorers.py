@@ -30,10 +30,10 @@ class HeldOut:
 
     def __init__(
         self,
-        y: np.ndarray,
+        y: np.ndarray | None,
         weight: np.ndarray,
         answers: dict[str, Callable[[], np.ndarray]],
-        model: Callable[[], tuple[Any, Any, Any, dict[str, Any]]],
+        model: Callable[[], tuple[Any, Any, Any, dict[str, Any]]] | None,
         n_classes: int = 0,
         positive: int = 1,
     ) -> None:
@@ -63,7 +63,7 @@ class HeldOut:
         """Return a score by name, or what a function returns of the model."""
         if not isinstance(scorer, str):
             model, X, y, options = self._once("model", self._model)
-            return scorer(model, X, y, **options)
+            return scorer(model, X, **options) if y is None else scorer(model, X, y, **options)
         if self.n_classes == 0:
             return values.score(scorer, self.y, self.answer("predict"), self.weight)
         if scorer in labels.TABLE:
@@ -87,6 +87,10 @@ class Scoring(NamedTuple):
     def has_functions(self) -> bool:
         """True if some scorer is a function, which needs models."""
         return not all(isinstance(scorer, str) for scorer in self.scorers.values())
+
+    def named(self, scorer: str) -> list[str]:
+        """Return the names of a score in the results."""
+        return [name for name, one in self.scorers.items() if one == scorer]
 
     def of(self, held_out: HeldOut, known: Mapping[str, float] = _NONE) -> dict[str, float]:
         """Return the scores by name; a function that returns a dict has several."""

@@ -40,6 +40,19 @@ class ScoreTable:
         self._scores[candidate, fold] = self.scoring.of(held_out, known)
         self.score_seconds[candidate, fold] = perf_counter() - start
 
+    def fail(self, candidate: int, error: Exception) -> None:
+        """Give a candidate whose fits fail `error_score`, or raise the error."""
+        scoring = self.scoring
+        if scoring.error_score is None:
+            raise error
+        warn(
+            "UserWarning",
+            f"{scoring.owner}: fits failed: {error} Their scores are "
+            f"error_score={scoring.error_score!r}.",
+        )
+        for fold in range(self.shape[1]):
+            self._scores[candidate, fold] = dict.fromkeys(scoring.scorers, scoring.error_score)
+
     @contextmanager
     def timed(self, candidates: Sequence[int], folds: int | slice = _ALL) -> Iterator[None]:
         """Share the seconds of a block equally among the fits of these candidates and folds."""

@@ -360,7 +360,7 @@ class ElasticNetCV(PenalisedRegression):
     def _score_fold(self, table, f, places, test, part, coef, mse, params):
         """Score the samples that fold f holds out by the models (m, d, 1) of a path."""
         scorers = table.scoring.scorers
-        squares = [name for name, one in scorers.items() if one == "neg_mean_squared_error"]
+        squares = table.scoring.named("neg_mean_squared_error")
         units, predicted = part.problem.data_units, None
         if len(squares) < len(scorers):
             X, y, weight = test.samples()

@@ -347,10 +347,7 @@ class LogisticRegressionCV(LogisticClassifier):
         return self
 
     def _repr_html_(self) -> str:
-        shown = ("param_l1_ratio", "param_C", "mean_test_score", "std_test_score")
-        results = getattr(self, "cv_results_", None)
-        columns = {name: results[name].tolist() for name in shown} if results else {}
-        return tables.table(columns, title=repr(self), best=getattr(self, "best_index_", None))
+        return tables.search_table(self)
 
     # ---- validation
 

@@ -7,7 +7,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from mlcore.checks import as_real
 from mlcore.estimator import tables
 from mlcore.estimator.folds import Fold, folds_of
 from mlcore.estimator.scoring.scorers import LABEL_SCORES
@@ -15,7 +14,6 @@ from mlcore.estimator.scoring.search import (
     STORED,
     Rule,
     as_plan,
-    as_sequence,
     column,
     require_refit,
     test_sizes,
@@ -23,6 +21,7 @@ from mlcore.estimator.scoring.search import (
 from mlcore.kernels.vector_kernels import GammaRule, KernelName
 from mlcore.runtime.threads import single_threaded_blas
 from mlcore.svm.cross_validation.alpha_seeding import SeededTask, best_multiple, spans_of
+from mlcore.svm.cross_validation.grid import checked_gammas, numbers_of, resolved_gammas
 from mlcore.svm.cross_validation.held_out import HeldOutLabels, fold_factors
 from mlcore.svm.formulations import Classification
 from mlcore.svm.machine import FEW, Settings, mark_rounded
@@ -196,8 +195,8 @@ class SVCCV(SupportVectorClassifier):
         # Check parameters and data.
         owner = type(self).__name__
         settings, plan = self._settings(), as_plan(self, LABEL_SCORES)
-        Cs = [as_real(C, "Cs", owner=owner, above=0) for C in as_sequence(self.Cs, "Cs", owner)]
-        gammas = self._checked_gammas(settings)
+        Cs = numbers_of(self, "Cs", above=0)
+        gammas = checked_gammas(self, settings)
         progress = self._progress()
         checked = self._training_samples(X)
         samples = self._labelled(checked, y, sample_weight, settings)
@@ -205,7 +204,7 @@ class SVCCV(SupportVectorClassifier):
         labels = samples.classes, samples.codes
         folds = folds_of(self.cv, X, y, samples.rows, checked.shape[0], owner, labels, groups)
         chosen = binary_tasks(len(samples.classes), self.multi_class)
-        widths = self._resolved_gammas(gammas, settings, samples)
+        widths = resolved_gammas(self, gammas, settings, samples.X, samples.weight)
         settings = replace(settings, origin=far_origin(samples.X, settings.kernel))
 
         # Score every C and width.
@@ -269,33 +268,11 @@ class SVCCV(SupportVectorClassifier):
         return self._fit_tasks(checked, samples, settings, problems, solutions)
 
     def _repr_html_(self) -> str:
-        shown = ("param_C", "param_gamma", "mean_test_score", "std_test_score")
-        results = getattr(self, "cv_results_", None)
-        columns = {name: results[name] for name in shown} if results else {}
-        return tables.table(columns, title=repr(self), best=getattr(self, "best_index_", None))
+        return tables.search_table(self)
 
     def _check_fitted(self) -> None:
         super()._check_fitted()
         require_refit(self, "dual_coef_")
-
-    # ---- validation
-
-    def _checked_gammas(self, settings: Settings) -> list[float | str]:
-        if not settings.kernel.uses_gamma:
-            return ["auto"]
-        if self.gammas is None:
-            return []
-        gammas = as_sequence(self.gammas, "gammas", type(self).__name__)
-        return [self._checked_gamma(gamma, "gammas") for gamma in gammas]
-
-    def _resolved_gammas(self, gammas, settings, samples) -> list[float]:
-        def resolved(gamma):
-            return self._resolved(replace(settings, gamma=gamma), samples.X, samples.weight).gamma
-
-        if not gammas:
-            scale = resolved("scale")
-            return [0.1 * scale, scale, 10 * scale]
-        return [resolved(gamma) for gamma in gammas]
 
     # ---- training
 
