@@ -91,13 +91,15 @@ class LogisticRegressionCV(LogisticClassifier):
     cv : int, splitter or iterable, default=5
         Number of stratified folds (unshuffled), an object whose ``split(X, y)`` yields pairs of
         training and test indices, or such pairs.
-    scoring : str or callable, default="neg_log_loss"
+    scoring : str, callable, list, tuple, set or dict, default="neg_log_loss"
         What to maximise on test samples, weighted by `sample_weight`: "neg_log_loss", "accuracy",
         "balanced_accuracy", the mean over classes, or "brier" or "neg_brier_score", minus the Brier
         score: the squares of what probabilities are off by, of one class of two or summed over
-        more. Or
+        more; or another of scikit-learn's names of metrics of labels, decision values or
+        probabilities, such as "f1_macro" and "roc_auc", which have its values. Or
         ``scoring(model, X, y)`` of a `LogisticRegression`; ``sample_weight=`` is passed if it is
-        given to `fit`.
+        given to `fit`. Several are a list of names, a dict of names and scorers, or a function that
+        returns a dict.
     rule : "best" or "one_standard_error", default="best"
         The pair of the highest mean score, the first of equal ones; or for its share the smallest
         C whose mean is at most a standard error of that score below it.
@@ -112,8 +114,12 @@ class LogisticRegressionCV(LogisticClassifier):
         Largest number of iterations of each fit.
     class_weight : dict, "balanced" or None, default=None
         Factor of the weights of each class in training; "balanced" is worked out in each fold.
-    refit : bool, default=True
-        False to leave out the fit to all samples, without which there are no predictions.
+    refit : bool, str or callable, default=True
+        False to leave out the fit to all samples, without which there are no predictions. Of
+        several scores the name of the one that chooses; or a function of `cv_results_` that
+        returns the index of the choice.
+    error_score : "raise" or float, default="raise"
+        The score, such as NaN, where a scorer fails; it warns then.
     l1_ratios : sequence of float or None, default=None
         scikit-learn's name of `l1_ratio`.
     verbose : bool or int, default=False
@@ -135,9 +141,17 @@ class LogisticRegressionCV(LogisticClassifier):
     duality_gaps_ : (n_folds, n_l1_ratios, n_Cs) float64
         Each P is at most this much above its minimum, rounding included.
     scores_ : (n_folds, n_l1_ratios, n_Cs) float64
-    cv_results_ : dict of ndarray
-        ``param_l1_ratio``, ``param_C``, ``split0_test_score``, ..., ``mean_test_score``,
-        ``std_test_score`` and ``rank_test_score``, a value for each pair, C varying fastest.
+        Those that choose.
+    cv_results_ : dict
+        The keys of scikit-learn's GridSearchCV, with a value for each pair, C varying fastest:
+        ``param_l1_ratio``, ``param_C``, ``params``, ``split0_test_score``, ...,
+        ``mean_test_score``, ``std_test_score``, ``rank_test_score``, with the name of each of
+        several scores in the place of ``score``; ``mean_fit_time`` and the like are shares of the
+        time of the work that candidates have in common.
+    n_test_samples_ : (n_folds,) int64 or None
+        Samples that each fold holds out; None with `sample_weight`.
+    best_params_ : dict
+        The pair that was chosen, by name.
     best_index_ : int
         Place of the chosen pair in `cv_results_`.
     best_score_ : float

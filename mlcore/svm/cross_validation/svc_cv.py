@@ -66,8 +66,22 @@ class SVCCV(SupportVectorClassifier):
     cv : int, splitter or iterable, default=5
         Number of stratified folds (unshuffled), an object whose ``split(X, y)`` yields pairs of
         training and test indices, or such pairs.
-    scoring : "accuracy" or "balanced_accuracy", default="accuracy"
-        Accuracy on test samples, or its mean over the classes, both weighted by `sample_weight`.
+    scoring : str, callable, list, tuple, set or dict, default="accuracy"
+        What to maximise on test samples, weighted by `sample_weight`: one of scikit-learn's names
+        of metrics of labels or decision values, such as "balanced_accuracy", "f1_macro" and
+        "roc_auc", which have its values; or a function ``scorer(model, X, y)`` of an `SVC`, to
+        which ``sample_weight=`` is passed if it is given to `fit`. Several are a list of names, a
+        dict of names and scorers, or a function that returns a dict.
+    refit : bool, str or callable, default=True
+        False to leave out the fit to all samples, without which there are no predictions. Of
+        several scores the name of the one that chooses; or a function of `cv_results_` that
+        returns the index of the choice.
+    rule : "best" or "one_standard_error", default="best"
+        The candidate of the highest mean score, the first of equal ones; or the simplest of those
+        whose mean is at most a standard error of that score below it: the smallest C, then the
+        smallest gamma.
+    error_score : "raise" or float, default="raise"
+        The score, such as NaN, where a scorer fails; it warns then.
     tol : as in `SVC`
     cache_size : float, default=200
         MB of kernel rows to keep. The search is quickest if all n_samples² fit.
@@ -79,13 +93,20 @@ class SVCCV(SupportVectorClassifier):
     ----------
     C_, gamma_ : float
         The pair with the highest mean score; of several the first in grid order, C before gamma.
+    best_params_ : dict
+        The pair by name.
     best_score_ : float
         Its mean score.
     best_index_ : int
         Its place in `cv_results_`.
-    cv_results_ : dict of ndarray
-        ``param_C``, ``param_gamma``, ``split0_test_score``, ..., ``mean_test_score``,
-        ``std_test_score`` and ``rank_test_score``, a value for each pair, gamma varying fastest.
+    cv_results_ : dict
+        The keys of scikit-learn's GridSearchCV, with a value for each pair, gamma varying fastest:
+        ``param_C``, ``param_gamma``, ``params``, ``split0_test_score``, ..., ``mean_test_score``,
+        ``std_test_score``, ``rank_test_score``, with the name of each of several scores in the
+        place of ``score``; ``mean_fit_time`` and the like are shares of the time of the work that
+        candidates have in common.
+    n_test_samples_ : (n_folds,) int64 or None
+        Samples that each fold holds out; None with `sample_weight`.
     others
         As in `SVC`, of the model refitted to all samples.
 
