@@ -18,6 +18,7 @@ from mlcore.bounds.certificates.comparison import (
     mcnemar_test,
 )
 from mlcore.bounds.certificates.metrics import MetricInterval
+from mlcore.bounds.certificates.search_interval import search_interval
 from mlcore.bounds.concentration.bernoulli_kl import (
     kl_bernoulli,
     kl_inverse_lower,
@@ -220,6 +221,7 @@ __all__ = [
     "report",
     "sample_compression_bound",
     "sauer_bound",
+    "search_interval",
     "shatters",
     "stability_bound",
     "support_vector_loo_bound",

@@ -131,6 +131,7 @@ OF_ONE_OBJECT = {  # a table, a classifier, two distributions, the points of one
     "quantile_interval",
     "report",
     "r2_interval",
+    "search_interval",
     "shatters",
     "teaching_dimension",
     "union_bound",

@@ -157,7 +157,7 @@ def auc_interval(positive_scores: Any, negative_scores: Any, delta: float) -> tu
     half = _half(delta)
     won, pairs = pairs_won(positive, negative)
     r = min(len(positive), len(negative))
-    return _rate_interval(won / pairs, (pairs - won) / pairs, r, half)
+    return rate_interval(won / pairs, (pairs - won) / pairs, r, half)
 
 
 def mean_loss_interval(
@@ -347,7 +347,7 @@ def _half(delta):
     return delta / 2
 
 
-def _rate_interval(mean, rest, m, half):
+def rate_interval(mean: float, rest: float, m: int, half: float) -> tuple[float, float]:
     """Return the interval for an expectation in [0, 1], each end of which may fail with `half`."""
     upper = hoeffding_bentkus_bound(mean, m, half) * (1 + 4 * _EPSILON)
     lower = 1 - hoeffding_bentkus_bound(rest, m, half) * (1 + 4 * _EPSILON)
