@@ -3,9 +3,11 @@
 from itertools import product
 
 import numpy as np
+from sklearn import svm
+from sklearn.model_selection import GridSearchCV
 
 from mlcore.datasets import load_digits
-from mlcore.svm import SVC, SVCCV
+from mlcore.svm import SVC, SVCCV, SVRCV, NuSVCCV, OneClassSVMCV
 
 COSTS, GAMMAS, N_FOLDS = (0.1, 1.0, 10.0, 100.0), (0.01, 0.1, 1.0), 5
 
@@ -70,3 +72,33 @@ class TwoClasses:
 
     def time_search(self, n_samples):
         SVCCV(Cs=COSTS, gammas=GAMMAS).fit(self.X, self.y)
+
+
+class AnyScore:
+    """Two scores of twelve candidates or fewer and five folds, beside scikit-learn's search."""
+
+    params, param_names = ["SVC", "SVR", "NuSVC", "OneClassSVM"], ["model"]
+
+    def setup(self, model):
+        rng = np.random.default_rng(0)
+        y = rng.integers(0, 2, 1500)
+        X = rng.normal(size=(1500, 6)) + 0.7 * y[:, None]
+        numbers = np.sin(X[:, 0]) + X[:, 1] + 0.3 * rng.normal(size=1500)
+        labels, shares = ["roc_auc", "f1"], (0.4, 0.5, 0.6)
+        search, name, values, target, scores = {
+            "SVC": (SVCCV, "C", COSTS, y, labels),
+            "SVR": (SVRCV, "C", COSTS, numbers, ["neg_mean_absolute_error", "r2"]),
+            "NuSVC": (NuSVCCV, "nu", shares, y, labels),
+            "OneClassSVM": (OneClassSVMCV, "nu", shares, 2 * y - 1, labels),
+        }[model]
+        self.data = X, target
+        options = {"scoring": scores, "refit": scores[0]}
+        self.search = search(gammas=GAMMAS, **{f"{name}s": values}, **options)
+        grid = {name: values, "gamma": GAMMAS}
+        self.peer = GridSearchCV(getattr(svm, model)(), grid, **options)
+
+    def time_search(self, model):
+        self.search.fit(*self.data)
+
+    def time_scikit_learn(self, model):
+        self.peer.fit(*self.data)

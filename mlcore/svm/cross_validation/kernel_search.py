@@ -82,7 +82,7 @@ class FoldProblems:
 
 
 class OneClassFolds(FoldProblems):
-    """Of a model of one class; `samples.codes` are 1 for inliers, 0 for outliers, or None.
+    """The dual problems of a model of one class; `samples.codes` are 1 for inliers, 0 for outliers, or None.
 
     `consistency` are the names of scores that compare nu with the share of samples found outside.
     """
@@ -100,7 +100,7 @@ class OneClassFolds(FoldProblems):
 
 
 class LabelledFolds(FoldProblems):
-    """Of a classifier made of binary problems."""
+    """The dual problems of a classifier made of binary ones."""
 
     def __init__(
         self,
