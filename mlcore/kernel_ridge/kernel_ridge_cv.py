@@ -2,15 +2,20 @@
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 
 from mlcore.checks import as_bool, as_choice
 from mlcore.estimator import tables
+from mlcore.estimator.folds import folds_of
+from mlcore.estimator.scoring.scorers import VALUE_SCORES
+from mlcore.estimator.scoring.search import STORED, Rule, as_plan, require_refit, test_sizes
 from mlcore.kernel_ridge.alpha_path.alpha_path import CRITERIA, Criterion
 from mlcore.kernel_ridge.alpha_path.eigen_path import EigenPath
 from mlcore.kernel_ridge.alpha_path.factor_path import path_for, require_path
+from mlcore.kernel_ridge.fold_search import FoldSearch
+from mlcore.kernel_ridge.kernel_ridge import KernelRidge
 from mlcore.kernel_ridge.ridge_model import STORED_DATA, RidgeModel, data_attributes, require_two
 from mlcore.kernels.kernel import Kernel, of_numbers
 from mlcore.kernels.vector_kernels import GammaRule, KernelName, resolve_gamma
@@ -44,6 +49,26 @@ class KernelRidgeCV(RidgeModel):
     criterion : {"loo", "gcv", "likelihood"}, default="loo"
         The weighted mean of the squared leave-one-out errors, generalised cross-validation, or the
         likelihood of a Gaussian process; the least is best.
+    scoring : str, callable, list, tuple, set or dict, optional
+        What to maximise on samples that `cv` holds out, in the place of `criterion`: one of
+        scikit-learn's names of metrics of regression, which have its values; or a function
+        ``scorer(model, X, y)`` of a `KernelRidge`, fitted for each candidate and fold, to which
+        ``sample_weight=`` is passed if it is given to `fit`. Several are a list of names, a dict of
+        names and scorers, or a function that returns a dict. It needs `alphas`; all targets have
+        one alpha.
+    cv : int, splitter or iterable, optional
+        Number of folds of consecutive samples, 5 by default, an object whose ``split(X, y)`` yields
+        pairs of training and test indices, or such pairs. It needs `scoring`, and so do the next.
+    refit : bool, str or callable, default=True
+        False to leave out the fit to all samples, without which there are no predictions. Of
+        several scores the name of the one that chooses; or a function of `cv_results_` that
+        returns the index of the choice.
+    rule : "best" or "one_standard_error", default="best"
+        The candidate of the highest mean score, the first of equal ones; or the simplest of those
+        whose mean is at most a standard error of that score below it: the largest alpha, then the
+        smallest gamma.
+    error_score : "raise" or float, default="raise"
+        The score, such as NaN, where a scorer fails; it warns then.
     kernel : str, callable or Kernel, default="linear"
         As in `KernelRidge`, and so `degree`, `coef0` and `fit_intercept`.
     degree : int, default=3
@@ -61,6 +86,10 @@ class KernelRidgeCV(RidgeModel):
     gammas_ : (n_gammas,) float64
     best_criterion_ : float or (n_targets,) float64
         The criterion at the choice.
+    best_params_, best_score_, best_index_, cv_results_, n_test_samples_ : others
+        With `scoring`, in the place of the criteria: the choice by name, its mean score, its place
+        in `cv_results_`, that dict with the keys of scikit-learn's GridSearchCV, gamma varying
+        fastest, and the number of test samples of each fold, None with `sample_weight`.
     others
         As in `KernelRidge`, of the fit to all samples at the choice.
 
@@ -94,8 +123,14 @@ class KernelRidgeCV(RidgeModel):
     gammas_: np.ndarray
     criterion_values_: np.ndarray
     best_criterion_: float | np.ndarray
+    cv_results_: dict[str, Any]
+    best_index_: int
+    best_params_: dict[str, float]
+    best_score_: float
+    n_test_samples_: np.ndarray | None
     _stored = {
         **STORED_DATA,
+        **STORED,
         "gammas_": "float64 g",
         "criterion_values_": "float64 g a | float64 g a q",
         "best_criterion_": "float | float64 q",
@@ -104,8 +139,6 @@ class KernelRidgeCV(RidgeModel):
     _instead = {
         "alpha": "use alphas=[...]",
         "gamma": "use gammas=[...]",
-        "scoring": 'use criterion="loo", "gcv" or "likelihood"',
-        "cv": "drop it: leave-one-out errors are exact, and cost no refits",
         "gcv_mode": "drop it: eigenvectors or factors are taken, as is quicker",
         "store_cv_results": "drop it: criterion_values_ holds them always",
         "alpha_per_target": "drop it: each target always has its own alpha",
@@ -118,6 +151,11 @@ class KernelRidgeCV(RidgeModel):
         gammas: Sequence[float | GammaRule] | None = None,
         criterion: Criterion = "loo",
         *,
+        scoring: Any = None,
+        cv: Any = None,
+        refit: bool | str | Callable[..., Any] = True,
+        rule: Rule = "best",
+        error_score: float | Literal["raise"] = "raise",
         kernel: KernelName | Callable[..., Any] | Kernel = "linear",
         degree: int = 3,
         coef0: float = 1,
@@ -126,12 +164,17 @@ class KernelRidgeCV(RidgeModel):
         self.alphas = alphas
         self.gammas = gammas
         self.criterion = criterion
+        self.scoring = scoring
+        self.cv = cv
+        self.refit = refit
+        self.rule = rule
+        self.error_score = error_score
         self.kernel = kernel
         self.degree = degree
         self.coef0 = coef0
         self.fit_intercept = fit_intercept
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Choose alpha and gamma, and fit the function to all samples with them.
 
         Parameters
@@ -141,6 +184,8 @@ class KernelRidgeCV(RidgeModel):
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
         sample_weight : array-like of shape (n_samples,), optional
             2 is a copy, 0 is absence; copies are left out together.
+        groups : array-like of shape (n_samples,), optional
+            Passed to ``cv.split``.
 
         Returns
         -------
@@ -156,8 +201,11 @@ class KernelRidgeCV(RidgeModel):
             If the Gram matrix and its eigenvectors do not fit.
         """
         owner = type(self).__name__
+        plan = self._plan(groups)
         kernel, criterion, fit_intercept, alphas, widths = self._settings()
         data = self._checked_data(X, y, sample_weight)
+        if plan is not None:
+            return self._fit_by_scores(X, y, data, sample_weight, groups, plan)
         data, origin = self._about_mean(data, kernel, fit_intercept)
         distinct = data.distinct(self._precomputed)
         n, n_targets = distinct.columns.shape
@@ -199,7 +247,55 @@ class KernelRidgeCV(RidgeModel):
         )  # fmt: skip
         return self
 
+    def _plan(self, groups):
+        """Return the checked plan of a search by scores, None for one by the criterion."""
+        owner = type(self).__name__
+        if self.scoring is not None:
+            if self.alphas is None:
+                raise ValueError(f"{owner}: scoring needs alphas=[...], the penalties to compare.")
+            return as_plan(self, VALUE_SCORES)
+        given = {
+            "cv": self.cv is not None,
+            "groups": groups is not None,
+            "refit": self.refit is not True,
+            "rule": self.rule != "best",
+            "error_score": self.error_score != "raise",
+        }
+        for name, one in given.items():
+            if one:
+                raise ValueError(f"{owner}: {name} needs scoring: the criterion has no folds.")
+        return None
+
+    def _fit_by_scores(self, X, y, data, sample_weight, groups, plan):
+        """Choose alpha and gamma by scores of folds, and fit all samples with them."""
+        kernel, _, fit_intercept, alphas, widths = self._settings()
+        owner, n = type(self).__name__, data.samples.shape[0]
+        cv = 5 if self.cv is None else self.cv
+        folds = folds_of(cv, X, y, data.kept, n, owner, groups=groups)
+        require_path(len(data.kept), math.inf)
+        raw = data.used
+        data, _ = self._about_mean(data, kernel, fit_intercept)
+        gammas = self._numbers_of(widths, kernel, data)
+        weighted = sample_weight is not None
+        search = FoldSearch(self, data, raw, kernel, fit_intercept, folds, weighted)
+        params, found = search.run(alphas, gammas, plan)
+        found["n_test_samples_"] = test_sizes(folds, sample_weight)
+        fitted = {"alpha_": params["alpha"], "gamma_": params["gamma"]}
+        if plan.refit is not False:
+            names = ("kernel", "degree", "coef0", "fit_intercept")
+            best = KernelRidge(**params, **{name: getattr(self, name) for name in names})
+            best.fit(X, y, sample_weight)
+            fitted = {name: value for name, value in vars(best).items() if name.endswith("_")}
+        self._set_fitted(X, **fitted | {"gammas_": np.array(gammas)} | found)
+        return self
+
+    def _check_fitted(self) -> None:
+        super()._check_fitted()
+        require_refit(self, "dual_coef_")
+
     def _repr_html_(self) -> str:
+        if hasattr(self, "cv_results_"):
+            return tables.search_table(self)
         if not hasattr(self, "criterion_values_"):
             return tables.table({}, title=repr(self))
         values = self.criterion_values_

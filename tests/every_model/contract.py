@@ -472,7 +472,15 @@ MODELS = {
         several_targets=True,
         draw=few,
         endless={"gammas": (0.1,) * 500},
-        takes=(("alphas", None), ("gammas", None)),
+        takes=(("alphas", None), ("gammas", None), ("scoring", None)),
+    ),
+    "KernelRidgeCV-scores": Entry(
+        lambda: KernelRidgeCV([0.1, 1.0], [0.1, 1.0], kernel="rbf", scoring="r2", cv=3),
+        numbers,
+        several_targets=True,
+        draw=few,
+        endless={"gammas": (0.1,) * 500},
+        takes=(("gammas", None), ("scoring", None)),
     ),
     "KMedians": Entry(
         lambda: KMedians(3, random_state=0), nothing, sparse=False, kernel=False, takes=ZERO_TOL

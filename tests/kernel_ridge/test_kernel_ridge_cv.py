@@ -8,7 +8,11 @@ import pytest
 from each import each
 from numpy.testing import assert_allclose
 from scipy import sparse
+from sklearn.kernel_ridge import KernelRidge as PeerRidge
+from sklearn.metrics import make_scorer, mean_absolute_error, r2_score
+from sklearn.model_selection import GridSearchCV, GroupKFold, ShuffleSplit
 
+from mlcore.checks.errors import NotFittedError
 from mlcore.kernel_ridge import KernelRidge, KernelRidgeCV
 from mlcore.kernel_ridge.alpha_path.eigen_path import EigenPath
 from mlcore.kernel_ridge.alpha_path.factor_path import FactorPath, by_eigenvectors
@@ -254,3 +258,85 @@ def test_a_penalty_far_from_the_kernel_values(criterion, scale):
     assert_allclose(model.predict(X * scale), X @ coef, atol=1e-10)
     assert np.isfinite(model.criterion_values_).all()
     assert (model.verify(X * scale, Y).duality_gap >= 0).all()
+
+
+@each("fit_intercept", [False, True])
+@each("weighted", [False, True])
+@each("q", [0, 2])
+def test_scores_of_folds_are_those_of_separate_fits(q, weighted, fit_intercept):
+    rng = np.random.default_rng([q, weighted])
+    A = rng.normal(size=(40, 3)) + 5
+    b = np.sin(A[:, 0]) + 0.2 * rng.normal(size=40) + 3
+    b = np.c_[b, A[:, 1] ** 2] if q else b
+    weight = rng.integers(1, 4, 40).astype(float) if weighted else None
+    alphas, gammas = [1e-11, 0.01, 1.0, 30.0], [0.05, 0.5]  # the first needs models
+    folds = list(ShuffleSplit(3, test_size=0.2, train_size=0.6, random_state=0).split(A))
+    folds.append((np.arange(30), np.arange(20, 40)))  # tests in part what it trains on
+    options = {"scoring": ["r2", "neg_mean_absolute_error"], "refit": "r2", "cv": folds}
+    model = KernelRidgeCV(alphas, gammas, kernel="rbf", fit_intercept=fit_intercept, **options)
+    model.fit(A, b, weight)
+    for one, place in zip(model.cv_results_["params"], range(8), strict=True):
+        for f, (train, test) in enumerate(folds):
+            w = np.ones(40) if weight is None else weight
+            alone = KernelRidge(kernel="rbf", fit_intercept=fit_intercept, **one)
+            alone.fit(A[train], b[train], w[train])
+            predicted = alone.predict(A[test])
+            for name, metric in (
+                ("r2", r2_score),
+                ("neg_mean_absolute_error", mean_absolute_error),
+            ):
+                expected = metric(b[test], predicted, sample_weight=w[test])
+                expected *= -1 if metric is mean_absolute_error else 1
+                found = model.cv_results_[f"split{f}_test_{name}"][place]
+                assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
+    best = int(model.cv_results_["mean_test_r2"].argmax())
+    assert model.best_index_ == best and model.gamma_ == model.best_params_["gamma"]
+    alone = KernelRidge(kernel="rbf", fit_intercept=fit_intercept, **model.best_params_)
+    assert_allclose(model.predict(A), alone.fit(A, b, weight).predict(A))
+
+
+def test_a_search_by_scores_is_that_of_scikit_learn():
+    rng = np.random.default_rng(4)
+    A = rng.normal(size=(60, 3))
+    b = np.sin(A[:, 0]) + 0.2 * rng.normal(size=60)
+    scoring = {"r2": "r2", "max": "neg_max_error", "mine": make_scorer(r2_score)}
+    grid = {"alpha": [0.01, 1.0], "gamma": [0.1, 1.0]}
+    groups = np.arange(60) // 7
+    options = {"scoring": scoring, "refit": "max", "cv": GroupKFold(3)}
+    ours = KernelRidgeCV(*grid.values(), kernel="rbf", **options).fit(A, b, groups=groups)
+    theirs = GridSearchCV(PeerRidge(kernel="rbf"), grid, **options).fit(A, b, groups=groups)
+    assert ours.cv_results_.keys() == theirs.cv_results_.keys()
+    for key, expected in theirs.cv_results_.items():
+        if "_test_" in key:
+            assert_allclose(ours.cv_results_[key], expected, rtol=1e-8, err_msg=key)
+    assert ours.best_params_ == theirs.best_params_
+    K = A @ A.T
+    one = KernelRidgeCV([0.1, 1.0], kernel="precomputed", scoring=make_scorer(r2_score)).fit(K, b)
+    other = KernelRidgeCV([0.1, 1.0], scoring="r2").fit(A, b)
+    assert_allclose(
+        one.cv_results_["mean_test_score"], other.cv_results_["mean_test_score"], rtol=1e-7
+    )
+    simple = KernelRidgeCV(
+        [0.01, 0.1, 1.0], [0.3], kernel="rbf", scoring="r2", rule="one_standard_error", refit=False
+    ).fit(A, b)
+    assert (
+        simple.alpha_
+        >= simple.cv_results_["param_alpha"][simple.cv_results_["mean_test_score"].argmax()]
+    )
+    with pytest.raises(NotFittedError, match="refit=False"):
+        simple.predict(A)
+
+
+@each(
+    ("params", "message"),
+    [
+        ({"scoring": "r2"}, "scoring needs alphas"),
+        ({"cv": 5}, "cv needs scoring"),
+        ({"rule": "one_standard_error"}, "rule needs scoring"),
+        ({"refit": False}, "refit needs scoring"),
+        ({"error_score": 0.0}, "error_score needs scoring"),
+    ],
+)
+def test_parameters_of_scores_need_a_score(params, message):
+    with pytest.raises(ValueError, match=message):
+        KernelRidgeCV(**params).fit(np.eye(4), np.arange(4.0))

@@ -1,6 +1,7 @@
 """All ridge functions of one Gram matrix, for any alpha, from one eigendecomposition."""
 
 import numpy as np
+from scipy import linalg
 
 from mlcore.kernel_ridge.alpha_path.alpha_path import AlphaPath, Fitted
 from mlcore.kernel_ridge.alpha_path.search import best_alphas
@@ -8,6 +9,7 @@ from mlcore.kernel_ridge.linear_system.system import EPS, RidgeSystem
 from mlcore.numerics.eigen.lapack import eigenpairs
 from mlcore.runtime.threads import single_threaded_blas
 
+_FEW_DIGITS = 1e-10  # alpha over the largest eigenvalue, below which errors of folds lose digits
 _VALUES = 1_000_000  # eigenvector entries squared at a time
 
 
@@ -41,6 +43,23 @@ class EigenPath(AlphaPath):
                 diagonal -= (self.vectors @ hv) ** 2 / total
             energy, log = self._energy(alpha, columns, coordinates, total)
             return Fitted(self.vectors @ coordinates, intercept, diagonal, energy, log)
+
+    def left_out(self, alpha: float, coef: np.ndarray, left: np.ndarray) -> np.ndarray | None:
+        """Return the errors (m, k) of samples that are left out together, times u.
+
+        `coef` (n, k) is that of `fitted`. O(n m² + m³) time. None where alpha is so small that
+        they would have few digits.
+        """
+        if alpha < _FEW_DIGITS * self.values[-1]:
+            return None
+        rows, h = self.vectors[left], 1.0 / (self.values + alpha)
+        with single_threaded_blas():
+            half = rows * np.sqrt(h)
+            G = half @ half.T  # NumPy computes one triangle alone
+            if self.system.fit_intercept:
+                hv = h * self.ones
+                G -= np.outer(along := rows @ hv, along) / float(self.ones @ hv)
+            return linalg.solve(G, coef[left], assume_a="pos", overwrite_a=True)
 
     def explained(self, k: np.ndarray, alpha: float) -> np.ndarray:
         h = 1.0 / (self.values + alpha)

@@ -82,9 +82,10 @@ class FoldProblems:
 
 
 class OneClassFolds(FoldProblems):
-    """The dual problems of a model of one class; `samples.codes` are 1 for inliers, 0 for outliers, or None.
+    """The dual problems of a model of one class.
 
-    `consistency` are the names of scores that compare nu with the share of samples found outside.
+    `samples.codes` are 1 for inliers and 0 for outliers, or None. `consistency` are the names of
+    scores that compare nu with the share of samples found outside.
     """
 
     consistency: Sequence[str] = ()
