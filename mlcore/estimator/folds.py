@@ -43,6 +43,14 @@ def consecutive_folds(n_samples: int, n_folds: int) -> np.ndarray:
     return np.repeat(np.arange(n_folds), sizes)
 
 
+def require_cv(cv: Any, owner: str) -> bool:
+    """Return True if `cv` is a number of folds, False for splitters and pairs; refuse others."""
+    if isinstance(cv, str) or not (hasattr(cv, "split") or isinstance(cv, Iterable)):
+        as_integer(cv, "cv", owner=owner, at_least=2)
+        return True
+    return False
+
+
 def folds_of(
     cv: Any,
     X: Any,
@@ -69,8 +77,7 @@ def folds_of(
             raise ValueError(
                 f"{owner}: groups must be of shape ({n_samples},), found {np.shape(groups)}."
             )
-    if isinstance(cv, str) or not (hasattr(cv, "split") or isinstance(cv, Iterable)):
-        cv = as_integer(cv, "cv", owner=owner, at_least=2)
+    if require_cv(cv, owner):
         # The folds go by the order of the rows in X, whatever the order they are stored in.
         order = np.argsort(rows)
         fold = np.empty(len(order), dtype=np.intp)

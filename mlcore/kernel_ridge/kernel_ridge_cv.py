@@ -7,8 +7,9 @@ from typing import Any, Literal, NamedTuple, Self
 import numpy as np
 
 from mlcore.checks import as_bool, as_choice
+from mlcore.checks.stored import declared
 from mlcore.estimator import tables
-from mlcore.estimator.folds import folds_of
+from mlcore.estimator.folds import folds_of, require_cv
 from mlcore.estimator.scoring.scorers import VALUE_SCORES
 from mlcore.estimator.scoring.search import STORED, Rule, as_plan, require_refit, test_sizes
 from mlcore.kernel_ridge.alpha_path.alpha_path import CRITERIA, Criterion
@@ -58,7 +59,7 @@ class KernelRidgeCV(RidgeModel):
         one alpha.
     cv : int, splitter or iterable, optional
         Number of folds of consecutive samples, 5 by default, an object whose ``split(X, y)`` yields
-        pairs of training and test indices, or such pairs. It needs `scoring`, and so do the next.
+        pairs of training and test indices, or such pairs. Of use with `scoring` alone, as the next.
     refit : bool, str or callable, default=True
         False to leave out the fit to all samples, without which there are no predictions. Of
         several scores the name of the one that chooses; or a function of `cv_results_` that
@@ -254,8 +255,9 @@ class KernelRidgeCV(RidgeModel):
             if self.alphas is None:
                 raise ValueError(f"{owner}: scoring needs alphas=[...], the penalties to compare.")
             return as_plan(self, VALUE_SCORES)
+        if self.cv is not None:  # scikit-learn's checks of an estimator set it
+            require_cv(self.cv, owner)
         given = {
-            "cv": self.cv is not None,
             "groups": groups is not None,
             "refit": self.refit is not True,
             "rule": self.rule != "best",
@@ -285,7 +287,9 @@ class KernelRidgeCV(RidgeModel):
             names = ("kernel", "degree", "coef0", "fit_intercept")
             best = KernelRidge(**params, **{name: getattr(self, name) for name in names})
             best.fit(X, y, sample_weight)
-            fitted = {name: value for name, value in vars(best).items() if name.endswith("_")}
+            fitted = {
+                name: value for name, value in vars(best).items() if name in declared(type(self))
+            }
         self._set_fitted(X, **fitted | {"gammas_": np.array(gammas)} | found)
         return self
 

@@ -77,6 +77,9 @@ REFUSALS = {
         )
         for case in ("duplicate columns", "equal rows", "rank one", "one feature")
     },
+    ("constant column", "sigmoid"): {
+        "KernelRidgeCV-scores": "is not positive semi-definite on these samples: .* -"
+    },
     ("many features", "sigmoid"): dict.fromkeys(
         ("KernelRidgeCV", "NystroemRidge", "KernelPCA-nystroem"),
         "is not positive semi-definite on these samples: .* -",

@@ -331,7 +331,7 @@ def test_a_search_by_scores_is_that_of_scikit_learn():
     ("params", "message"),
     [
         ({"scoring": "r2"}, "scoring needs alphas"),
-        ({"cv": 5}, "cv needs scoring"),
+        ({"cv": 1}, "cv=1"),
         ({"rule": "one_standard_error"}, "rule needs scoring"),
         ({"refit": False}, "refit needs scoring"),
         ({"error_score": 0.0}, "error_score needs scoring"),
