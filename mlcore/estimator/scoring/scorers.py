@@ -97,7 +97,7 @@ class Scoring(NamedTuple):
         scores: dict[str, float] = {}
         for name, scorer in self.scorers.items():
             if name in known:
-                scores[name] = self._number(known[name])
+                scores[name] = self.number(known[name])
                 continue
             try:
                 value = held_out.score(scorer)
@@ -111,12 +111,13 @@ class Scoring(NamedTuple):
                 )
                 value = self.error_score
             if isinstance(value, dict):
-                scores |= {key: self._number(one) for key, one in value.items()}
+                scores |= {key: self.number(one) for key, one in value.items()}
             else:
-                scores[name] = self._number(value)
+                scores[name] = self.number(value)
         return scores
 
-    def _number(self, value):
+    def number(self, value: Any) -> float:
+        """Return a score, checked to be a finite number if errors are raised."""
         if self.error_score is not None and isinstance(value, (float, np.floating)):
             return float(value)
         return as_real(value, "the score that scoring returns", owner=self.owner)

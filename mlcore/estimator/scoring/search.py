@@ -31,14 +31,29 @@ class ScoreTable:
 
     def __init__(self, n_candidates: int, n_folds: int, scoring: Scoring) -> None:
         self.shape, self.scoring = (n_candidates, n_folds), scoring
-        self._scores: dict[tuple[int, int], dict[str, float]] = {}
+        self._scores: dict[str, np.ndarray] = {}
         self.fit_seconds, self.score_seconds = np.zeros(self.shape), np.zeros(self.shape)
 
     def add(self, candidate: int, fold: int, held_out: HeldOut, **known: float) -> None:
         """Score a candidate on the samples that a fold holds out; some scores may be known."""
         start = perf_counter()
-        self._scores[candidate, fold] = self.scoring.of(held_out, known)
+        for name, score in self.scoring.of(held_out, known).items():
+            self._of(name)[candidate, fold] = score
         self.score_seconds[candidate, fold] = perf_counter() - start
+
+    def put(self, candidates: np.ndarray, fold: int, scores: dict[str, np.ndarray]) -> None:
+        """Set all scores of candidates (m,) on a fold, by name: (m,) each."""
+        for name, values in scores.items():
+            if not np.isfinite(values).all():
+                values = [self.scoring.number(value) for value in values]
+            self._of(name)[candidates, fold] = values
+
+    def _of(self, name):
+        """Return the scores of this name, at first `error_score`."""
+        if name not in self._scores:
+            missing = self.scoring.error_score
+            self._scores[name] = np.full(self.shape, np.nan if missing is None else missing)
+        return self._scores[name]
 
     def fail(self, candidate: int, error: Exception) -> None:
         """Give a candidate whose fits fail `error_score`, or raise the error."""
@@ -50,33 +65,25 @@ class ScoreTable:
             f"{scoring.owner}: fits failed: {error} Their scores are "
             f"error_score={scoring.error_score!r}.",
         )
-        for fold in range(self.shape[1]):
-            self._scores[candidate, fold] = dict.fromkeys(scoring.scorers, scoring.error_score)
+        for name in scoring.scorers:
+            self._of(name)[candidate] = scoring.error_score
 
     @contextmanager
     def timed(self, candidates: Sequence[int], folds: int | slice = _ALL) -> Iterator[None]:
         """Share the seconds of a block equally among the fits of these candidates and folds."""
         start = perf_counter()
         yield
-        fits = np.zeros(self.shape, dtype=bool)
-        fits[list(candidates), folds] = True
-        self.fit_seconds[fits] += (perf_counter() - start) / np.count_nonzero(fits)
+        count = len(candidates) * (self.shape[1] if isinstance(folds, slice) else 1)
+        self.fit_seconds[candidates, folds] += (perf_counter() - start) / count
 
     @property
     def arrays(self) -> dict[str, np.ndarray]:
         """The scores (n_candidates, n_folds) of each metric, that of `error_score` where absent."""
-        names = list(dict.fromkeys(name for one in self._scores.values() for name in one))
-        if (
-            len(names) > 1 and not self.scoring.several
-        ):  # a function that returned a dict, or failed
-            names = [name for name in names if name != "score"]
-        missing = self.scoring.error_score
-        out = {name: np.full(self.shape, np.nan if missing is None else missing) for name in names}
-        for place, scores in self._scores.items():
-            for name in out:
-                if name in scores:
-                    out[name][place] = scores[name]
-        return out
+        several = len(self._scores) > 1 and not self.scoring.several
+        # A function that returned a dict, but for candidates on which it failed.
+        return {
+            name: one for name, one in self._scores.items() if not (several and name == "score")
+        }
 
 
 def mean_scores(scores: np.ndarray) -> np.ndarray:
@@ -86,8 +93,8 @@ def mean_scores(scores: np.ndarray) -> np.ndarray:
 
 def ranks(mean: np.ndarray) -> np.ndarray:
     """Return the rank of each mean, 1 for the largest; NaN comes last."""
-    mean = np.where(np.isnan(mean), -np.inf, mean)
-    return np.array([1 + int((mean > m).sum()) for m in mean])
+    loss = -np.where(np.isnan(mean), -np.inf, mean)
+    return 1 + np.searchsorted(np.sort(loss), loss)
 
 
 def chosen(

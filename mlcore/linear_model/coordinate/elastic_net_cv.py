@@ -378,19 +378,17 @@ class ElasticNetCV(PenalisedRegression):
 
     def _score_fold(self, table, f, places, test, part, coef, mse, params):
         """Score the samples that fold f holds out by the models (m, d, 1) of a path."""
-        scorers = table.scoring.scorers
         squares = table.scoring.named("neg_mean_squared_error")
-        units, predicted = part.problem.data_units, None
-        if len(squares) < len(scorers):
-            X, y, weight = test.samples()
-            weights, intercept, mean = self._of_path(part.problem, coef)
-            if not self.fit_intercept:
-                intercept = np.zeros(len(intercept))
-            of_all = units._replace(several=True)
-            at = intercept, of_all, part.problem.center, mean
-            predicted = predictions(X, weights, *at)
-        else:
-            y = weight = np.ones(1)
+        if len(squares) == len(table.scoring.scorers):
+            table.put(places, f, dict.fromkeys(squares, -mse))
+            return
+        X, y, weight = test.samples()
+        units = part.problem.data_units
+        weights, intercept, mean = self._of_path(part.problem, coef)
+        if not self.fit_intercept:
+            intercept = np.zeros(len(intercept))
+        at = intercept, units._replace(several=True), part.problem.center, mean
+        predicted = predictions(X, weights, *at)
 
         def model(place):
             chosen = params[places[place]]
