@@ -21,7 +21,7 @@ def search_scores(search: Any, *, ax: Any = None) -> Picture:
 
     Parameters
     ----------
-    search : fitted SVCCV or KernelRidgeCV, or search of scikit-learn
+    search : fitted SVCCV, KernelRidgeCV or the like, or search of scikit-learn
         With ``cv_results_`` over one or two parameters of several values, or
         ``criterion_values_``.
     ax : matplotlib Axes, optional
@@ -137,5 +137,9 @@ def _table(search):
     if not 1 <= len(columns) <= 2:
         refuse("search", sorted(columns), "one or two parameters of several values")
     names = sorted(columns, reverse=True)
-    mean, deviation = (np.asarray(results[f"{kind}_test_score"]) for kind in ("mean", "std"))
-    return names, [columns[name] for name in names], mean, deviation, "mean test score", False
+    # Of several scores the one that chose, or the first.
+    scores = [name.removeprefix("mean_test_") for name in results if name.startswith("mean_test_")]
+    refit = getattr(search, "refit", None)
+    score = refit if isinstance(refit, str) and refit in scores else scores[0]
+    mean, deviation = (np.asarray(results[f"{kind}_test_{score}"]) for kind in ("mean", "std"))
+    return names, [columns[name] for name in names], mean, deviation, f"mean test {score}", False

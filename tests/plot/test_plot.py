@@ -315,6 +315,11 @@ def test_searches_of_one_and_two_parameters():
         assert table[[0.1, 1.0, 10.0].index(gamma), [0.1, 10.0].index(C)] == score
     column, row = artists["best"].get_xydata()[0].astype(int)
     assert table[row, column] == table.max() == search.best_score_
+    several = SVCCV(
+        Cs=(10.0, 0.1), gammas=(0.1, 1.0), cv=3, scoring=["accuracy", "f1_macro"], refit="f1_macro"
+    ).fit(X, Y)
+    picture = plot.search_scores(several)
+    assert np.asarray(picture.artists_["scores"].get_array()).max() == several.best_score_
     peer = GridSearchCV(PeerSVC(), {"C": [1.0, 0.1, 100.0]}, cv=3).fit(X, Y)
     artists = plot.search_scores(peer).artists_
     line = artists["scores"].lines[0]
