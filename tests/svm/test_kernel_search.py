@@ -10,6 +10,8 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
 
 from mlcore.checks.errors import NotFittedError
 from mlcore.svm import SVR, SVRCV, NuSVC, NuSVCCV, OneClassSVM, OneClassSVMCV
+from mlcore.svm.formulations import NuClassification
+from mlcore.svm.smo.feasible_start import grown_to_sums
 
 GAMMAS = [0.1, 0.6]
 
@@ -187,3 +189,20 @@ def test_a_kernel_matrix_is_searched_as_its_samples():
         other.fit(X, y).cv_results_["mean_test_score"],
         atol=1e-6,
     )
+
+
+@each("seed", range(6))
+def test_starts_for_a_larger_nu_meet_its_sums_and_bounds(seed):
+    rng = np.random.default_rng(seed)
+    sign = np.where(rng.random(50) < 0.4, -1.0, 1.0)
+    weight = rng.random(50) * (rng.random(50) < 0.8)  # some cannot move
+    small, large = (NuClassification(nu, "NuSVC").problem(sign, weight) for nu in (0.2, 0.5))
+    nothing = np.zeros(50)
+    beta = grown_to_sums(small, nothing, rng.normal(size=50), 1.0)
+    gradient = rng.normal(size=50)
+    start = grown_to_sums(large, beta, gradient, 2.5)
+    assert (start >= large.lower).all() and (start <= large.upper).all()
+    for group, side in ((0, 1), (1, -1)):
+        assert_allclose(start[sign == side].sum(), large.total[group], rtol=1e-12)
+    within = (2.5 * beta > large.lower) & (2.5 * beta < large.upper)
+    assert (np.abs(start) >= np.abs(2.5 * beta) - 1e-12)[within].all()

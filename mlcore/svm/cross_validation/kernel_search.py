@@ -25,6 +25,7 @@ from mlcore.svm.multiclass.multiclass import (
     side_weights,
 )
 from mlcore.svm.one_class import at_border
+from mlcore.svm.smo.feasible_start import grown_to_sums
 from mlcore.svm.smo.problem import Problem, Solution
 
 Params = dict[str, float]
@@ -202,6 +203,20 @@ def search(
     order = [sign * column(params, name) for name, sign in complexity]
     index, found = plan.select(table, params, order)
     return params[index], found
+
+
+def start_from_smaller_nu(
+    before: Params,
+    problems: list[Problem],
+    solutions: list[Solution],
+    params: Params,
+    following: list[Problem],
+) -> None:
+    """Start problems of a larger nu from the solutions for a smaller one."""
+    growth = params["nu"] / before["nu"]
+    for old, solution, problem in zip(problems, solutions, following, strict=True):
+        if old.total.all() and problem.total.all():
+            problem.start = grown_to_sums(problem, solution.beta, solution.gradient, growth)
 
 
 def like(kind: type, search: Any, params: Params) -> Any:

@@ -15,6 +15,7 @@ from mlcore.svm.cross_validation.kernel_search import (
     fitted_attributes,
     like,
     search,
+    start_from_smaller_nu,
 )
 from mlcore.svm.formulations import NuClassification
 from mlcore.svm.multiclass.multiclass import binary_tasks
@@ -166,7 +167,9 @@ class NuSVCCV(SupportVectorClassifier):
         grid = [({"nu": nu}, NuClassification(nu, owner)) for nu in nus]
         with progress:
             complexity = [("nu", -1), ("gamma", 1)]
-            params, found = search(parts, settings, gammas, grid, plan, progress, complexity)
+            params, found = search(
+                parts, settings, gammas, grid, plan, progress, complexity, start_from_smaller_nu
+            )
             found |= {"nu_": params["nu"], "n_test_samples_": test_sizes(folds, sample_weight)}
             fitted = {"classes_": samples.classes, "shape_fit_": tuple(map(int, checked.shape))}
             if plan.refit is not False:

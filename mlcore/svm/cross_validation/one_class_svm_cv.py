@@ -14,7 +14,13 @@ from mlcore.estimator.scoring.search import STORED, Rule, as_plan, require_refit
 from mlcore.kernels.kernel_model import kept_samples
 from mlcore.kernels.vector_kernels import GammaRule, KernelName
 from mlcore.svm.cross_validation.grid import checked_gammas, numbers_of
-from mlcore.svm.cross_validation.kernel_search import OneClassFolds, fitted_attributes, like, search
+from mlcore.svm.cross_validation.kernel_search import (
+    OneClassFolds,
+    fitted_attributes,
+    like,
+    search,
+    start_from_smaller_nu,
+)
 from mlcore.svm.formulations import OneClass
 from mlcore.svm.one_class import OneClassSVM
 
@@ -186,7 +192,9 @@ class OneClassSVMCV(OneClassSVM):
         grid = [({"nu": nu}, OneClass(nu, owner)) for nu in nus]
         with progress:
             complexity = [("gamma", 1), ("nu", -1)]
-            params, found = search(parts, settings, gammas, grid, plan, progress, complexity)
+            params, found = search(
+                parts, settings, gammas, grid, plan, progress, complexity, start_from_smaller_nu
+            )
             found |= {"nu_": params["nu"], "n_test_samples_": test_sizes(folds, sample_weight)}
             fitted = {"shape_fit_": tuple(map(int, checked.shape))}
             if plan.refit is not False:

@@ -39,3 +39,23 @@ def start_with_sums(problem: Problem, cache: Any, probes: int) -> np.ndarray:
     totals = np.array(problem.total, dtype=np.float64)
     _ext.fill_to_sums(order, group, problem.lower, problem.upper, totals, beta)
     return beta
+
+
+def grown_to_sums(
+    problem: Problem, beta: np.ndarray, gradient: np.ndarray, growth: float
+) -> np.ndarray:
+    """Return multipliers that meet larger sums, from the solution for smaller ones.
+
+    They are `growth` times those, as far as the bounds allow; what then lacks goes to samples of
+    the least gradient (the largest for a negative sum).
+    """
+    group = np.zeros(len(beta), dtype=np.int8) if problem.group is None else problem.group
+    start = np.clip(growth * beta, problem.lower, problem.upper)
+    sums = np.bincount(group, weights=start, minlength=len(problem.total))
+    positive = problem.upper > 0
+    room = np.where(positive, problem.upper - start, 0.0)
+    below = np.where(positive, 0.0, problem.lower - start)
+    order = np.argsort(np.where(positive, gradient, -gradient), kind="stable")
+    more = np.zeros(len(beta))
+    _ext.fill_to_sums(order, group, below, room, problem.total - sums, more)
+    return start + more
