@@ -215,7 +215,7 @@ def test_a_function_may_return_several_scores_and_choose():
     table = ScoreTable(3, 2, scoring)
     for candidate in range(3):
         for f in range(2):
-            model = (None, candidate + 0.1 * f, None, {})
+            model = (None, candidate + 0.1 * f, 0, {})
             table.add(candidate, f, HeldOut(np.ones(1), np.ones(1), {}, lambda model=model: model))
     params = [{"C": float(c)} for c in range(3)]
     for refit, expected in (("a", 2), ("b", 0), (lambda results: 1, 1), (False, 2)):
