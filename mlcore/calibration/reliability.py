@@ -43,7 +43,7 @@ class Estimate(NamedTuple):
     >>> from mlcore.calibration import reliability
     >>> found = reliability([0, 1] * 50, [0.2, 0.9] * 50)
     >>> round(found.brier.value, 3), round(found.brier.upper, 3)
-    (0.025, 0.092)
+    (0.025, 0.101)
     """
 
     value: float

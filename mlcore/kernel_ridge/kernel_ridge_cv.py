@@ -10,8 +10,15 @@ from mlcore.checks import as_bool, as_choice
 from mlcore.checks.stored import declared
 from mlcore.estimator import tables
 from mlcore.estimator.folds import folds_of, require_cv
-from mlcore.estimator.scoring.scorers import VALUE_SCORES
-from mlcore.estimator.scoring.search import STORED, Rule, as_plan, require_refit, test_sizes
+from mlcore.estimator.scoring.scorers import VALUE_SCORES, as_error_score
+from mlcore.estimator.scoring.search import (
+    RULES,
+    STORED,
+    Rule,
+    as_plan,
+    require_refit,
+    test_sizes,
+)
 from mlcore.kernel_ridge.alpha_path.alpha_path import CRITERIA, Criterion
 from mlcore.kernel_ridge.alpha_path.eigen_path import EigenPath
 from mlcore.kernel_ridge.alpha_path.factor_path import path_for, require_path
@@ -257,6 +264,8 @@ class KernelRidgeCV(RidgeModel):
             return as_plan(self, VALUE_SCORES)
         if self.cv is not None:  # scikit-learn's checks of an estimator set it
             require_cv(self.cv, owner)
+        as_choice(self.rule, "rule", RULES, owner=owner)
+        as_error_score(self.error_score, owner)
         given = {
             "groups": groups is not None,
             "refit": self.refit is not True,

@@ -226,10 +226,11 @@ def test_every_function_is_in_the_table():
     assert functions - set(CALLS) == {
         "classification_statements",
         "compare_classifiers",
+        "compare_models",
         "empirical_rademacher",
         "report",
+        "search_interval",
         "watch",
-        "compare_models",
     }
 
 

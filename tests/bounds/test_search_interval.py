@@ -9,7 +9,7 @@ from scipy.stats import binom
 from sklearn.model_selection import GridSearchCV
 from sklearn.tree import DecisionTreeClassifier
 
-from mlcore.bounds import mean_loss_interval, search_interval
+from mlcore.bounds import hoeffding_bentkus_bound, search_interval
 from mlcore.datasets import load_iris
 from mlcore.svm import SVCCV
 
@@ -23,10 +23,17 @@ def searched(scores, best=None, name="score", sizes=None):
     return SimpleNamespace(cv_results_=results, best_index_=best, n_test_samples_=sizes)
 
 
+def by_count_alone(right, n, delta):
+    """Ends that fail with delta / 2 each, for a share of n values that are 1."""
+    return (
+        max(0, 1 - hoeffding_bentkus_bound((n - right) / n, n, delta / 2)),
+        hoeffding_bentkus_bound(right / n, n, delta / 2),
+    )
+
+
 def test_one_fold_and_candidate_are_one_test_set():
     for wrong, n in ((0, 10), (7, 100), (50, 50)):
-        losses = np.arange(n) >= wrong
-        expected = mean_loss_interval(losses.astype(float), 0.1)
+        expected = by_count_alone(n - wrong, n, 0.1)
         found = search_interval(searched([[1 - wrong / n]], sizes=[n]), 0.1)
         assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
 
@@ -36,8 +43,7 @@ def test_ends_are_means_over_folds_that_pay_for_folds_and_candidates():
     sizes = [10, 20, 30]
     found = search_interval(searched(scores, sizes=sizes), 0.2)
     expected = [
-        mean_loss_interval((np.arange(n) < round(s * n)).astype(float), 0.2 / 12)
-        for s, n in zip(scores[0], sizes, strict=True)
+        by_count_alone(round(s * n), n, 0.2 / 12) for s, n in zip(scores[0], sizes, strict=True)
     ]
     assert_allclose(found, np.mean(expected, axis=0), rtol=1e-12)
     brier = search_interval(

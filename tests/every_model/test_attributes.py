@@ -5,10 +5,12 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 import pandas as pd
+import pytest
 from each import each
 from scipy import sparse as sp
 
 from contract import MODELS, fitted
+from mlcore.decomposition import PCA
 from mlcore.linear_model import LinearRegression
 
 CLASSES = sorted({type(entry.make()) for entry in MODELS.values()}, key=lambda kind: kind.__name__)
@@ -33,6 +35,8 @@ def fits(kind):
             yield entry.make().set_params(**{more: True}).fit(X, y)
         if kind is LinearRegression:
             yield entry.make().partial_fit(X, y)
+        if kind is PCA:
+            yield entry.make().set_params(missing="ignore").fit(X.mask(X > X.quantile(0.9)))
 
 
 def of_type(value, hint):
@@ -55,6 +59,7 @@ def of_type(value, hint):
     return type(value) is hint
 
 
+@pytest.mark.filterwarnings("ignore:NuSVC.* the margin is zero")
 @each("kind", CLASSES)
 def test_the_declared_attributes_are_those_that_a_fit_sets(kind):
     hints, seen = declared(kind), set()

@@ -41,7 +41,7 @@ SOME = DIGITS[:600]
 NOT_COMPARED = {
     "labels_", "origin_", "offsets_", "residuals_", "orthogonality_", "angle_bounds_", "rcond_",
     "solver_", "gradient_norm_", "duality_gap_", "off_diagonal_", "prediction_bound_",
-    "statistics_", "powers_",
+    "statistics_", "powers_", "never_together_", "n_empty_rows_",
 }  # fmt: skip
 
 

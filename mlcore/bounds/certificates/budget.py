@@ -223,7 +223,7 @@ def report(
     ...     shares={"error": 4, "mean loss": 1},
     ... )
     >>> [(s.name, s.delta, round(s.upper, 4)) for s in found.statements]
-    [('error', 0.04, 0.0432), ('mean loss', 0.01, 0.1509)]
+    [('error', 0.04, 0.0432), ('mean loss', 0.01, 0.1374)]
     """
     delta = as_delta(delta)
     if not isinstance(statements, Mapping) or not statements:

@@ -156,16 +156,19 @@ class Scoring(NamedTuple):
         return ones[0] if ones and len(classes) == 2 else 1
 
 
+def as_error_score(error_score: Any, owner: str) -> float | None:
+    """Return the score of fits that fail, None if they raise."""
+    if isinstance(error_score, str):
+        as_choice(error_score, "error_score", ("raise",), owner=owner)
+        return None
+    if isinstance(error_score, float) and math.isnan(error_score):
+        return math.nan
+    return as_real(error_score, "error_score", owner=owner)
+
+
 def as_scoring(scoring: Any, names: Iterable[str], error_score: Any, owner: str) -> Scoring:
     """Return the checked scorers of one score, or of several in a list, tuple, set or dict."""
-    names = tuple(names)
-    if not isinstance(error_score, str):
-        error = math.nan
-        if not (isinstance(error_score, float) and math.isnan(error_score)):
-            error = as_real(error_score, "error_score", owner=owner)
-    else:
-        as_choice(error_score, "error_score", ("raise",), owner=owner)
-        error = None
+    names, error = tuple(names), as_error_score(error_score, owner)
 
     def checked(one):
         if callable(one):
