@@ -26,7 +26,10 @@ METHODS = {
 CALLED = {name: f for name, f in (PUBLIC | METHODS).items() if inspect.isroutine(f)}
 CALLED |= {name: kind for name, kind in PUBLIC.items() if inspect.isclass(kind)}
 FREE = {
-    **{(f"{kind}CV", "scoring"): "any score" for kind in ("ElasticNet", "LogisticRegression")},
+    **{
+        (f"{kind}CV", "scoring"): "any score"
+        for kind in ("ElasticNet", "Lasso", "LogisticRegression")
+    },
     ("predict_blocks", "method"): "the name of any method",
     ("search_interval", "metric"): "the name of any score",
 }
