@@ -3,10 +3,10 @@
 import itertools
 import warnings
 
-import mpmath
 import numpy as np
 import pytest
 from each import each
+from mpmath import MPContext
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse as sp
 from scipy.optimize import linprog
@@ -18,6 +18,9 @@ from mlcore.cluster import doubly_stochastic, sinkhorn
 from mlcore.cluster.scaling.marginals import Marginals
 from mlcore.cluster.scaling.scaled_kernel import DenseKernel
 from mlcore.cluster.scaling.solver import state_at
+
+mp = MPContext()  # of its own, as the precision of others is theirs
+mp.dps = 50
 
 COST = np.array([[0, 1, 3, 2], [2, 0, 1, 4], [5, 2, 0, 1]])
 POTENTIALS = "row_potentials", "column_potentials"
@@ -162,28 +165,25 @@ def test_transport_between_clouds_and_its_bounds(reg):
 
 def exact_dual(L, r, c, b):
     """The optimum of D with 50 digits, by Newton's method from b."""
-    mpmath.mp.dps = 50
     n, m = L.shape
-    K = mpmath.matrix(np.vectorize(lambda x: mpmath.exp(mpmath.mpf(float(x))))(L).tolist())
-    r, c = ([mpmath.mpf(float(x)) for x in values] for values in (r, c))
-    c = [x * mpmath.fsum(r) / mpmath.fsum(c) for x in c]
-    b = [mpmath.mpf(float(x)) for x in b]
+    K = mp.matrix(np.vectorize(lambda x: mp.exp(mp.mpf(float(x))))(L).tolist())
+    r, c = ([mp.mpf(float(x)) for x in values] for values in (r, c))
+    c = [x * mp.fsum(r) / mp.fsum(c) for x in c]
+    b = [mp.mpf(float(x)) for x in b]
     for _ in range(8):
-        v = [mpmath.exp(x) for x in b]
-        sums = [mpmath.fsum(K[i, j] * v[j] for j in range(m)) for i in range(n)]
-        P = mpmath.matrix(n, m)
+        v = [mp.exp(x) for x in b]
+        sums = [mp.fsum(K[i, j] * v[j] for j in range(m)) for i in range(n)]
+        P = mp.matrix(n, m)
         for i, j in itertools.product(range(n), range(m)):
             P[i, j] = r[i] * K[i, j] * v[j] / sums[i]
-        q = [mpmath.fsum(P[i, j] for i in range(n)) for j in range(m)]
-        H = mpmath.matrix(m - 1, m - 1)
+        q = [mp.fsum(P[i, j] for i in range(n)) for j in range(m)]
+        H = mp.matrix(m - 1, m - 1)
         for j, k in itertools.product(range(m - 1), range(m - 1)):
-            H[j, k] = (q[j] if j == k else 0) - mpmath.fsum(
-                P[i, j] * P[i, k] / r[i] for i in range(n)
-            )
-        step = mpmath.lu_solve(H, mpmath.matrix([c[j] - q[j] for j in range(m - 1)]))
+            H[j, k] = (q[j] if j == k else 0) - mp.fsum(P[i, j] * P[i, k] / r[i] for i in range(n))
+        step = mp.lu_solve(H, mp.matrix([c[j] - q[j] for j in range(m - 1)]))
         b = [x + (step[j] if j < m - 1 else 0) for j, x in enumerate(b)]
-    value = mpmath.fsum(r[i] * mpmath.log(r[i] / sums[i]) for i in range(n))
-    return value + mpmath.fsum(x * y for x, y in zip(b, c, strict=True)) - mpmath.fsum(r), c
+    value = mp.fsum(r[i] * mp.log(r[i] / sums[i]) for i in range(n))
+    return value + mp.fsum(x * y for x, y in zip(b, c, strict=True)) - mp.fsum(r), c
 
 
 @each("tol", [0.3, 1e-2, 1e-4, 1e-7])
@@ -193,11 +193,11 @@ def test_duality_gap_bounds_the_distance_to_the_optimum_of_50_digits(tol):
         warnings.simplefilter("ignore", ConvergenceWarning)
         found = sinkhorn(log_K=L, rows=r, columns=c, tol=tol, method="alternation")
     best, c = exact_dual(L, r, c, found.column_potentials)
-    a, b = ([mpmath.mpf(float(x)) for x in p] for p in found[3:5])
-    value = mpmath.fsum(mpmath.mpf(float(x)) * y for x, y in zip(r, a, strict=True))
-    value += mpmath.fsum(x * y for x, y in zip(c, b, strict=True))
-    value -= mpmath.fsum(
-        mpmath.exp(mpmath.mpf(float(L[i, j])) + a[i] + b[j])
+    a, b = ([mp.mpf(float(x)) for x in p] for p in found[3:5])
+    value = mp.fsum(mp.mpf(float(x)) * y for x, y in zip(r, a, strict=True))
+    value += mp.fsum(x * y for x, y in zip(c, b, strict=True))
+    value -= mp.fsum(
+        mp.exp(mp.mpf(float(L[i, j])) + a[i] + b[j])
         for i, j in itertools.product(range(5), range(4))
     )
     short = float(best - value)

@@ -71,7 +71,7 @@ BY_DEFAULT = [
     for name, function in CALLED.items()
     if inspect.isfunction(function) or inspect.isclass(function)
     for word, parameter in inspect.signature(function).parameters.items()
-    if isinstance(parameter.default, str) and (name, word) not in FREE
+    if isinstance(parameter.default, str) and (name, word) not in FREE and word != "scoring"
 ]
 OF_MODELS = [
     (name, word)
