@@ -10,6 +10,7 @@ from scipy import sparse as sp
 from scipy.spatial.distance import cdist
 
 from mlcore.cluster import KMeans, MiniBatchKMeans
+from mlcore.numerics.seeds.row_sampler import RowSampler
 from mlcore.row_sums import RowSums
 
 
@@ -35,6 +36,23 @@ def test_each_step_moves_centres_to_the_means_of_all_their_samples():
         assert_allclose(model.counts_, counts, rtol=1e-12)
     assert model.n_steps_ == 9
     assert_array_equal(model.predict(X), cdist(X, centers).argmin(axis=1))
+
+
+@each("kind, weighted", [(k, w) for k in (np.asarray, sp.csr_array) for w in (False, True)])
+def test_batches_larger_than_the_data_count_each_draw_of_a_row(kind, weighted):
+    X = blobs(60)
+    weights = np.random.default_rng(2).uniform(0, 3, len(X)) if weighted else None
+    model = MiniBatchKMeans(3, init=X[:3], n_init=1, max_iter=4, batch_size=100, random_state=5)
+    model.fit(kind(X), sample_weight=weights)
+    sampler = RowSampler(X, np.empty(0) if weights is None else weights)
+    rng, centers, counts = model._rng(), X[:3].copy(), np.zeros(3)
+    for _ in range(model.n_steps_):
+        batch = X[sampler.draw_many(rng.random(100))]
+        for x, j in zip(batch, cdist(batch, centers).argmin(axis=1), strict=True):
+            counts[j] += 1
+            centers[j] += (x - centers[j]) / counts[j]
+    assert_array_equal(model.counts_, counts)
+    assert_allclose(model.cluster_centers_, centers, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("n_blocks", [1, 7])

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from each import each
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -25,6 +26,8 @@ SHAPES = [
     (1000, 9, 40),
     (300, 16, 30),
     (200, 40, 7),
+    (130, 129, 9),  # panels of several parts of the features
+    (200, 300, 6),
 ]
 
 
@@ -197,3 +200,31 @@ def test_half_gaps_are_those_of_all_pairs_whatever_the_block(monkeypatch):
         gaps = nearest_center._half_gaps(centers, norms)
         assert_allclose(gaps, away.min(axis=1) / 2, rtol=1e-9)
         assert (gaps <= away.min(axis=1) / 2).all()
+@each("n, d, count", [(1, 1, 1), (70, 127, 3), (65, 129, 5), (33, 300, 4), (200, 256, 9)])
+def test_candidates_lower_the_distances_from_the_nearest_centre(n, d, count):
+    for dtype in (np.float32, np.float64):
+        rng = np.random.default_rng([n, d, count])
+        X, candidates = rng.normal(size=(n, d)).astype(dtype), rng.normal(size=(count, d))
+        candidates, weights = candidates.astype(dtype), rng.uniform(0, 2, n)
+        nearest = rng.uniform(0, 3 * d, n).astype(dtype)
+        squared = np.minimum(cdist(X, candidates, "sqeuclidean"), nearest[:, None])
+        objectives = np.zeros((2, count))
+        nearest_center.lower_to_candidates(
+            X, candidates, weights, nearest, objectives, 1, take=False
+        )
+        rtol = 10 * np.finfo(dtype).eps * np.sqrt(d)
+        assert_allclose(objectives.sum(axis=0), weights @ squared, rtol=rtol)
+        one, none = np.ascontiguousarray(candidates[-1:]), np.zeros((2, 1))
+        nearest_center.lower_to_candidates(X, one, weights, nearest, none, 1, take=True)
+        assert_allclose(nearest, squared[:, -1], rtol=rtol)
+
+
+@each("k, limit", [(1, 8), (2, 1), (30, 1), (30, 7 * 30), (30, 2**22)])
+def test_half_gaps_are_half_the_distances_to_the_nearest_other_centre(k, limit):
+    centers = np.random.default_rng(k).normal(size=(k, 5)) + 3
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(nearest_center, "_GAPS", limit)
+        half_gaps = nearest_center._half_gaps(centers, np.square(centers).sum(axis=1))
+    distances = cdist(centers, centers) + np.diag(np.full(k, np.inf))
+    assert_allclose(half_gaps, distances.min(axis=1) / 2, rtol=1e-9)
+    assert (half_gaps <= distances.min(axis=1) / 2).all()

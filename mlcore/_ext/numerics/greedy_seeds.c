@@ -33,29 +33,43 @@ static double NAME(potential)(int count, const REAL *squared, const REAL *neares
   return add_lanes_d(rest, sum[0] + sum[1]);
 }
 
-/* potentials[t] += sum of w min(nearest, |x - candidate t|^2), the potential with candidate t as
-   one more seed; or nearest itself, for one candidate that is taken (potentials NULL). Lanes are
-   samples; `panel` is scratch, PANEL d. */
-static void NAME(seed)(ptrdiff_t d, ptrdiff_t n, ptrdiff_t n_candidates, const REAL *X,
-                       const REAL *candidates, const double *weights, REAL *nearest, REAL *panel,
-                       double *potentials) {
+/* squared[t, r] = |x_r - candidate t|^2 over some features of a panel's samples; with `more`, added
+   to what is there. Lanes are samples. */
+static void NAME(add_squared)(ptrdiff_t d, ptrdiff_t depth, ptrdiff_t n_candidates,
+                              const REAL *panel, const REAL *candidates, int more, REAL *squared) {
   enum { ABREAST = 4 }; /* vectors, whose sums wait for none of the others */
+  for (ptrdiff_t t = 0; t < n_candidates; t++, candidates += d, squared += PANEL)
+    for (int from = 0; from < PANEL; from += ABREAST * LANES) {
+      const REAL *x = panel + from;
+      VEC sum[ABREAST] = {{0}};
+      if (more)
+        for (int b = 0; b < ABREAST; b++) sum[b] = LOAD(squared + from + b * LANES);
+      for (ptrdiff_t f = 0; f < depth; f++, x += PANEL)
+        for (int b = 0; b < ABREAST; b++) {
+          const VEC difference = LOAD(x + b * LANES) - candidates[f];
+          sum[b] += difference * difference;
+        }
+      for (int b = 0; b < ABREAST; b++) STORE(squared + from + b * LANES, sum[b]);
+    }
+}
+
+/* potentials[t] += sum of w min(nearest, |x - candidate t|^2), the potential with candidate t as
+   one more seed; or nearest itself, for one candidate that is taken (potentials NULL). `scratch` is
+   PANEL (min(d, SEED_DEPTH) + n_candidates): panels of all features leave the first cache, which
+   took twice as long with 1,000 of them. */
+static void NAME(seed)(ptrdiff_t d, ptrdiff_t n, ptrdiff_t n_candidates, const REAL *X,
+                       const REAL *candidates, const double *weights, REAL *nearest, REAL *scratch,
+                       double *potentials) {
+  REAL *panel = scratch + PANEL * n_candidates;
   for (ptrdiff_t i = 0; i < n; i += PANEL) {
     const int rows = n - i < PANEL ? (int)(n - i) : PANEL;
-    NAME(transpose)(X + i * d, d, rows, d, panel, PANEL);
-    for (ptrdiff_t t = 0; t < n_candidates; t++) {
-      const REAL *c = candidates + t * d;
-      REAL squared[PANEL];
-      for (int from = 0; from < PANEL; from += ABREAST * LANES) {
-        const REAL *x = panel + from;
-        VEC sum[ABREAST] = {{0}};
-        for (ptrdiff_t f = 0; f < d; f++, x += PANEL)
-          for (int b = 0; b < ABREAST; b++) {
-            const VEC difference = LOAD(x + b * LANES) - c[f];
-            sum[b] += difference * difference;
-          }
-        for (int b = 0; b < ABREAST; b++) STORE(squared + from + b * LANES, sum[b]);
-      }
+    for (ptrdiff_t f = 0; f < d; f += SEED_DEPTH) {
+      const ptrdiff_t depth = d - f < SEED_DEPTH ? d - f : SEED_DEPTH;
+      NAME(transpose)(X + i * d + f, d, rows, depth, panel, PANEL);
+      NAME(add_squared)(d, depth, n_candidates, panel, candidates + f, f > 0, scratch);
+    }
+    const REAL *squared = scratch;
+    for (ptrdiff_t t = 0; t < n_candidates; t++, squared += PANEL) {
       if (potentials == NULL)
         for (int r = 0; r < rows; r++)
           nearest[i + r] = squared[r] < nearest[i + r] ? squared[r] : nearest[i + r];

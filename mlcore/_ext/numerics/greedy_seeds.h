@@ -4,9 +4,11 @@
 
 #include <stddef.h>
 
-#define SEED_LOOPS(real)                                                                  \
-  void (*seed)(ptrdiff_t d, ptrdiff_t n, ptrdiff_t n_candidates, const real *X,           \
-               const real *candidates, const double *weights, real *nearest, real *panel, \
+enum { SEED_DEPTH = 128 }; /* features of a panel */
+
+#define SEED_LOOPS(real)                                                                    \
+  void (*seed)(ptrdiff_t d, ptrdiff_t n, ptrdiff_t n_candidates, const real *X,             \
+               const real *candidates, const double *weights, real *nearest, real *scratch, \
                double *potentials);
 
 typedef struct {

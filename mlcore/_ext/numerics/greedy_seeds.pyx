@@ -10,19 +10,22 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
 from mlcore._ext.shared.panel_h cimport PANEL_DOUBLE, PANEL_FLOAT
-from mlcore._ext.numerics.greedy_seeds_h cimport seed as lower_to_candidates
+from mlcore._ext.numerics.greedy_seeds_h cimport SEED_DEPTH, seed as lower_to_candidates
 
-PANEL_WIDTH = {4: PANEL_FLOAT, 8: PANEL_DOUBLE}
+
+def scratch_values(Py_ssize_t d, Py_ssize_t n_candidates, Py_ssize_t bytes, /):
+    """Return the values, of so many bytes, of the scratch for candidates of `d` features."""
+    return (PANEL_FLOAT if bytes == 4 else PANEL_DOUBLE) * (min(d, SEED_DEPTH) + n_candidates)
 
 
 def seeds_of_points(const floating[:, ::1] X, const double[::1] weights, const int32_t[::1] order,
                     const double[::1] uniform, Py_ssize_t n_candidates, floating[::1] nearest,
-                    double[::1] sums, floating[:, ::1] points, floating[::1] panel,
+                    double[::1] sums, floating[:, ::1] points, floating[::1] scratch,
                     Py_ssize_t begin, int64_t[::1] seeds, /):
     """Fill seeds[begin:] with rows of X by squared distances; return how many seeds there are.
 
     `nearest` (n,) is kept from call to call. Scratch: `sums` (n,), `points` (n_candidates, d), and
-    `panel`, features times PANEL_WIDTH.
+    `scratch`, scratch_values.
     """
     cdef Py_ssize_t n = X.shape[0], d = X.shape[1], c = begin, t, count, best, used = 0
     cdef const double* w = &weights[0] if weights.shape[0] > 0 else NULL
@@ -42,9 +45,9 @@ def seeds_of_points(const floating[:, ::1] X, const double[::1] weights, const i
                 objectives[t] = 0
             if count > 1:
                 lower_to_candidates(d, n, count, &X[0, 0], &points[0, 0], w, &nearest[0],
-                                    &panel[0], objectives)
+                                    &scratch[0], objectives)
                 best = first_least(objectives, count)
-            lower_to_candidates(d, n, 1, &X[0, 0], &points[best, 0], w, &nearest[0], &panel[0],
+            lower_to_candidates(d, n, 1, &X[0, 0], &points[best, 0], w, &nearest[0], &scratch[0],
                                 <double*> NULL)
             seeds[c] = candidates[best]
             c += 1

@@ -180,7 +180,12 @@ class MiniBatchKMeans(BeginsWithFirstRows, CentroidModel):
 
             def batch(centers):
                 rows = sampler.draw_many(rng.random(size))
-                part = assignment_of(checked[rows], np.empty(0), units, len(centers), 1)
+                samples, copies = checked, np.empty(0)
+                if checked.shape[0] <= size:  # draws of a row are its weight, not copies
+                    copies = np.bincount(rows, minlength=checked.shape[0]).astype(np.float64)
+                else:
+                    samples = checked[rows]
+                part = assignment_of(samples, copies, units, len(centers), 1)
                 part.assign(centers)
                 return *part.totals(), objective(part, centers) / size
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from mlcore._ext.cluster.k_means import nearest_center as _ext
 from mlcore.cluster.k_means.small_assignment import half_norms
+from mlcore.numerics.seeds.greedy_seeds import seed_scratch
 from mlcore.runtime.threads import single_threaded_blas
 
 _BOUNDS_BYTES = 2**27  # of all bounds at most, or a quarter of the data where that is more
@@ -61,7 +62,8 @@ class PlainSearch:
         error = 2 * (d + 9)
         self._errors = np.array([error * _MACHINE_EPS[centers.dtype], norms.max(), 0, 0])
         # Lanes without a sample are computed too: denormal numbers there took ten times as long.
-        self._scratch = np.zeros((n_threads, _ext.SCRATCH * self._width), dtype=centers.dtype)
+        size = _ext.scratch_values(d, padded, centers.itemsize)
+        self._scratch = np.zeros((n_threads, size), dtype=centers.dtype)
         if not len(self._gaps) and not self._screened:
             self._single = np.empty((0, d), dtype=np.float32), np.empty(0, dtype=np.float32)
             return
@@ -252,8 +254,9 @@ def lower_to_candidates(
 
     With `take`, there is one candidate, and it lowers `nearest`, the squared distances, instead.
     """
-    panels = np.empty((n_threads, X.shape[1] * _ext.PANEL_WIDTH[X.itemsize]), dtype=X.dtype)
-    _ext.lower_to_candidates(X, candidates, weights, nearest, objectives, panels, take, n_threads)
+    size = seed_scratch(X.shape[1], len(candidates), X.itemsize)
+    scratch = np.empty((n_threads, size), dtype=X.dtype)
+    _ext.lower_to_candidates(X, candidates, weights, nearest, objectives, scratch, take, n_threads)
 
 
 def share_to_begin_bounds(X: np.ndarray, n_clusters: int) -> float:

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from mlcore._ext.cluster.k_means import small_assignment as _ext
+from mlcore._ext.cluster.k_means.nearest_center import scratch_values
 from mlcore.cluster.k_means.origin_and_unit import OriginAndUnit
 
 
@@ -37,9 +38,9 @@ class SmallAssignment:
         self._X = units.place(X)
         rows = n_clusters if summed else 0
         self._sums, self._counts = np.zeros((rows, d)), np.zeros(rows)
-        width = 1 << (d - 1).bit_length() if d < 16 else d
         padded = -(-n_clusters // 4) * 4
-        self._scratch = np.zeros(padded * (d + 1) + _ext.SCRATCH * width, dtype=X.dtype)
+        size = padded * (d + 1) + scratch_values(d, padded, X.itemsize)
+        self._scratch = np.zeros(size, dtype=X.dtype)
 
     def assign(self, centers: np.ndarray) -> int:
         """Give each sample the label of its nearest centre, and return how many labels changed."""

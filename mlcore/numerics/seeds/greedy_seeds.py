@@ -49,6 +49,11 @@ def greedy_seeds(costs: Costs, n_seeds: int, sampler: Any, rng: np.random.Genera
     return np.array(seeds)
 
 
+def seed_scratch(n_features: int, n_candidates: int, itemsize: int) -> int:
+    """Return the number of values that the comparison of a block with candidates works in."""
+    return _ext.scratch_values(n_features, n_candidates, itemsize)
+
+
 def seeds_of_points(
     X: np.ndarray, weights: np.ndarray, order: np.ndarray, n_seeds: int, rng: np.random.Generator
 ) -> np.ndarray:
@@ -60,7 +65,7 @@ def seeds_of_points(
     trials = n_candidates(n_seeds)
     scratch = (
         np.empty(n, dtype=X.dtype), np.empty(n), np.empty((trials, d), dtype=X.dtype),
-        np.empty(d * _ext.PANEL_WIDTH[X.itemsize], dtype=X.dtype),
+        np.empty(seed_scratch(d, trials, X.itemsize), dtype=X.dtype),
     )  # fmt: skip
     for first, last in pieces(n_seeds, _OPERATIONS * n * (d + 1) * trials):
         n_numbers = (last - first) * trials - (trials - 1 if first == 0 else 0)

@@ -4,10 +4,24 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include "shared/panel.h"
 
 /* One pass of Lloyd's algorithm (nearest_center.pyx); arrays without a type are of the samples'
    precision. */
-enum { LLOYD_GROUPS = 64, LLOYD_BATCH = 128, LLOYD_SCRATCH = 128 };
+enum { LLOYD_GROUPS = 64, LLOYD_BATCH = 128, LLOYD_SCRATCH = 128, LLOYD_DEPTH = 128 };
+
+/* Stride of rows side by side in the scratch of lloyd_plain.c, and the values of that scratch. */
+static inline ptrdiff_t lloyd_width(ptrdiff_t d) {
+  if (d >= 16) return d < LLOYD_DEPTH ? d : LLOYD_DEPTH;
+  ptrdiff_t width = 1;
+  while (width < d) width *= 2;
+  return width;
+}
+
+static inline ptrdiff_t lloyd_scratch(ptrdiff_t d, ptrdiff_t k, ptrdiff_t bytes) {
+  return LLOYD_SCRATCH * lloyd_width(d) + (d > LLOYD_DEPTH ? k * PANEL_BYTES / bytes : 0);
+}
+
 typedef struct {
   ptrdiff_t d, stride; /* features; between the rows of `bounds` */
   int n_groups, first;

@@ -3,7 +3,8 @@
 
    Lanes are samples: a panel holds PANEL of them feature by feature, against CENTERS centres at a
    time; k is padded to whole CENTERS with half norms of infinity. Compared is |c|^2 / 2 - x.c as in
-   nearest_center.c, with the same rounding.
+   nearest_center.c, with the same rounding. Panels hold some features at a time, so that they stay
+   in the first cache: passes over 1,000 features took twice as long.
 
    Samples in double precision are screened in single, which takes two thirds of the time
    (k_means.py::Lloyd, no clusters, AVX2): only those whose two nearest centres differ by no more
@@ -33,6 +34,13 @@ SIMD_TABLE(lloyd_plain, .f = {.lloyd_plain = lloyd_plain_f, .own_distances = own
 #define CENTERS 4
 #define ABREAST (VECTOR_BYTES == 64 ? 4 : 2)
 enum { WINDOW = 4096 }; /* samples filtered at once */
+/* features of a panel, which follow `from` */
+typedef struct { ptrdiff_t from, depth; } features;
+
+static inline features features_from(ptrdiff_t from, ptrdiff_t d) {
+  return (features){from, d - from < LLOYD_DEPTH ? d - from : LLOYD_DEPTH};
+}
+
 /* bytes of a row that are prefetched; the processor then prefetches the rest */
 enum { FETCHED = 512 };
 /* Memory that the next panel reads, to be prefetched, which takes an eighth less time without
@@ -86,12 +94,13 @@ static inline int differing(const int32_t *a, const int32_t *b, int32_t first, i
 }
 #endif
 
-/* The label and value of the nearest centre, and the value of the next. Meanwhile `later` is
-   fetched from memory. */
-static void NAME(nearest)(ptrdiff_t d, ptrdiff_t k, const REAL *panel, const REAL *centers,
-                          const REAL *half_norms, const later_rows *later, int32_t *label,
-                          REAL *best, REAL *second) {
+/* The label and value of the nearest centre, and the value of the next, at the last features; sums
+   over those before are in `partial`, (k, PANEL). Meanwhile `later` is fetched from memory. */
+static void NAME(nearest)(features now, ptrdiff_t d, ptrdiff_t k, const REAL *panel,
+                          const REAL *centers, const REAL *half_norms, const later_rows *later,
+                          REAL *partial, int32_t *label, REAL *best, REAL *second) {
   const int at_once = (int)((later->count * CENTERS + k - 1) / k);
+  const int last = now.from + now.depth == d;
   int fetched = 0;
   for (int from = 0; from < PANEL; from += ABREAST * LANES) {
     VEC low[ABREAST], next[ABREAST];
@@ -104,14 +113,22 @@ static void NAME(nearest)(ptrdiff_t d, ptrdiff_t k, const REAL *panel, const REA
       for (int stop = fetched + at_once; fetched < stop && fetched < later->count; fetched++)
         fetch(later, fetched);
       VEC sum[CENTERS][ABREAST];
-      const REAL *center = centers + c * d, *x = panel + from;
+      const REAL *center = centers + c * d + now.from, *x = panel + from;
+      REAL *before = partial + c * PANEL + from;
       for (int i = 0; i < CENTERS; i++)
-        for (int b = 0; b < ABREAST; b++) sum[i][b] = (VEC){0} + half_norms[c + i];
-      for (ptrdiff_t f = 0; f < d; f++, x += PANEL)
+        for (int b = 0; b < ABREAST; b++)
+          sum[i][b] =
+              now.from ? LOAD(before + i * PANEL + b * LANES) : (VEC){0} + half_norms[c + i];
+      for (ptrdiff_t f = 0; f < now.depth; f++, x += PANEL)
         for (int i = 0; i < CENTERS; i++) {
           const REAL value = center[i * d + f];
           for (int b = 0; b < ABREAST; b++) sum[i][b] -= value * LOAD(x + b * LANES);
         }
+      if (!last) {
+        for (int i = 0; i < CENTERS; i++)
+          for (int b = 0; b < ABREAST; b++) STORE(before + i * PANEL + b * LANES, sum[i][b]);
+        continue;
+      }
       for (int i = 0; i < CENTERS; i++)
         for (int b = 0; b < ABREAST; b++) {
           const VEC value = sum[i][b];
@@ -120,7 +137,7 @@ static void NAME(nearest)(ptrdiff_t d, ptrdiff_t k, const REAL *panel, const REA
           low[b] = NAME(min)(low[b], value);
         }
     }
-    for (int b = 0; b < ABREAST; b++) {
+    for (int b = 0; last && b < ABREAST; b++) {
       INT lane[LANES];
       memcpy(lane, at + b, sizeof lane);
       for (int i = 0; i < LANES; i++) label[from + b * LANES + i] = (int32_t)lane[i];
@@ -130,18 +147,25 @@ static void NAME(nearest)(ptrdiff_t d, ptrdiff_t k, const REAL *panel, const REA
   }
 }
 
+/* Add the squares of features to the squared norms of a panel's samples. */
+static void NAME(add_squares)(ptrdiff_t depth, const REAL *panel, REAL *norms) {
+  for (int from = 0; from < PANEL; from += LANES) {
+    VEC norm = LOAD(norms + from);
+    for (ptrdiff_t f = 0; f < depth; f++)
+      norm += LOAD(panel + f * PANEL + from) * LOAD(panel + f * PANEL + from);
+    STORE(norms + from, norm);
+  }
+}
+
 /* From the values of the two nearest centres: a lower bound on the difference of their distances,
    and the rounding of a squared distance. `longest` grows to the largest squared norm. */
-static void NAME(gap)(ptrdiff_t d, int count, const REAL *panel, const REAL *best,
-                      const REAL *second, double error, double farthest, REAL *slack, REAL *gap,
-                      float *longest) {
+static void NAME(gap)(int count, const REAL *norms, const REAL *best, const REAL *second,
+                      double error, double farthest, REAL *slack, REAL *gap, float *longest) {
   const VEC relative = (VEC){0} + (REAL)error, constant = (VEC){0} + (REAL)(error * farthest),
             zero = {0};
   VEC high = zero;
   for (int from = 0; from < PANEL; from += LANES) {
-    VEC norm = {0};
-    for (ptrdiff_t f = 0; f < d; f++)
-      norm += LOAD(panel + f * PANEL + from) * LOAD(panel + f * PANEL + from);
+    const VEC norm = LOAD(norms + from);
     const VEC rounding = relative * norm + constant;
     /* the extremes are their second argument where it is NaN */
     const VEC u = NAME(max)(norm + 2 * LOAD(best + from) + rounding, zero);
@@ -158,28 +182,28 @@ static void NAME(gap)(ptrdiff_t d, int count, const REAL *panel, const REAL *bes
   if ((float)NAME(highest)(high) > *longest) *longest = (float)NAME(highest)(high);
 }
 
-/* Copy rows of X side by side, at a stride of `width` values: unchanged, or in single precision
-   less the origin. */
-#define BESIDE(name, type, value)                                             \
-  static void NAME(name)(const lloyd_pass *s, const int32_t *rows, int count, \
-                         type *restrict slab) {                               \
-    const double *restrict origin = s->origin;                                \
-    (void)origin;                                                             \
-    for (int r = 0; r < count; r++, slab += s->width) {                       \
-      const REAL *restrict x = (const REAL *)s->X + rows[r] * s->d;           \
-      for (ptrdiff_t f = 0; f < s->d; f++) slab[f] = (type)(value);           \
-    }                                                                         \
+/* Copy features of rows of X side by side, at a stride of `width` values: unchanged, or in single
+   precision less the origin. */
+#define BESIDE(name, type, value)                                                           \
+  static void NAME(name)(const lloyd_pass *s, features now, const int32_t *rows, int count, \
+                         type *restrict slab) {                                             \
+    const double *restrict origin = s->origin == NULL ? NULL : s->origin + now.from;        \
+    (void)origin;                                                                           \
+    for (int r = 0; r < count; r++, slab += s->width) {                                     \
+      const REAL *restrict x = (const REAL *)s->X + rows[r] * s->d + now.from;              \
+      for (ptrdiff_t f = 0; f < now.depth; f++) slab[f] = (type)(value);                    \
+    }                                                                                       \
   }
 BESIDE(beside, REAL, x[f])
 
 #ifdef HAS_ZIP
-/* panel[f, r] = X[rows[r], f], for rows of at least a vector's length. */
-static void NAME(transpose_rows)(const REAL *X, ptrdiff_t d, const int32_t *rows, int count,
-                                 REAL *panel) {
+/* panel[f, r] = X[rows[r], f], for a vector's length of features at least. */
+static void NAME(transpose_rows)(const REAL *X, ptrdiff_t d, ptrdiff_t depth, const int32_t *rows,
+                                 int count, REAL *panel) {
   enum { L = LANES };
   for (int r = 0; r < count; r += L)
-    for (ptrdiff_t f = 0; f < d; f += L) {
-      const ptrdiff_t from = f + L <= d ? f : d - L;
+    for (ptrdiff_t f = 0; f < depth; f += L) {
+      const ptrdiff_t from = f + L <= depth ? f : depth - L;
       VEC v[L];
       for (int i = 0; i < L; i++) v[i] = LOAD(X + rows[r + i] * d + from);
       NAME(turn)(v);
@@ -190,24 +214,34 @@ static void NAME(transpose_rows)(const REAL *X, ptrdiff_t d, const int32_t *rows
 
 /* Labels and gaps of up to PANEL rows. */
 static void NAME(compare)(const lloyd_pass *s, const int32_t *rows, int count, REAL *scratch,
-                          int32_t *label, REAL *gap, float *longest) {
+                          REAL *partial, int32_t *label, REAL *gap, float *longest) {
   const ptrdiff_t d = s->d, width = s->width, step = width < 16 ? PANEL : 16;
-  REAL *panel = scratch + PANEL * width, best[PANEL], second[PANEL], slack[PANEL];
-  if (rows[count - 1] - rows[0] == count - 1 && width == d)
-    NAME(transpose)((const REAL *)s->X + rows[0] * d, d, count, d, panel, PANEL);
+  const int in_place = width == d || d > LLOYD_DEPTH; /* rows need no padding */
+  REAL *panel = scratch + PANEL * width, norms[PANEL] = {0}, best[PANEL], second[PANEL],
+       slack[PANEL];
+  later_rows later = rows_later(s->X, d * sizeof(REAL), rows + count);
+  for (ptrdiff_t from = 0; from < d; from += LLOYD_DEPTH) {
+    const features now = features_from(from, d);
+    const REAL *X = (const REAL *)s->X + from;
+    if (rows[count - 1] - rows[0] == count - 1 && in_place)
+      NAME(transpose)(X + rows[0] * d, d, count, now.depth, panel, PANEL);
 #ifdef HAS_ZIP
-  else if (width == d && d >= LANES) NAME(transpose_rows)(s->X, d, rows, count, panel);
+    else if (in_place && now.depth >= LANES)
+      NAME(transpose_rows)(X, d, now.depth, rows, count, panel);
 #endif
-  else
-    for (int r = 0; r < count; r += step) {
-      const int some = count - r < step ? count - r : step;
-      NAME(beside)(s, rows + r, some, scratch);
-      NAME(transpose)(scratch, width, some, width, panel + r, PANEL);
-    }
-  const later_rows later = rows_later(s->X, d * sizeof(REAL), rows + count);
-  NAME(nearest)(d, s->k, panel, s->centers, s->half_norms, &later, label, best, second);
+    else
+      for (int r = 0; r < count; r += step) {
+        const int some = count - r < step ? count - r : step;
+        NAME(beside)(s, now, rows + r, some, scratch);
+        NAME(transpose)(scratch, width, some, width < 16 ? width : now.depth, panel + r, PANEL);
+      }
+    NAME(nearest)(now, d, s->k, panel, s->centers, s->half_norms, &later, partial, label, best,
+                  second);
+    if (s->gaps != NULL) NAME(add_squares)(now.depth, panel, norms);
+    later.count = 0;
+  }
   if (s->gaps != NULL)
-    NAME(gap)(d, count, panel, best, second, s->error, s->farthest, slack, gap, longest);
+    NAME(gap)(count, norms, best, second, s->error, s->farthest, slack, gap, longest);
 }
 
 #if IS_DOUBLE
@@ -216,26 +250,32 @@ BESIDE(beside_single, float, x[f] - origin[f])
 /* Labels and gaps of up to PANEL_FLOAT rows, in single precision where that decides; returns the
    number of rows for which it did not. */
 static int NAME(screen)(const lloyd_pass *s, const int32_t *rows, int count, REAL *scratch,
-                        int32_t *label, float *gap, float *longest) {
+                        REAL *partial, int32_t *label, float *gap, float *longest) {
   const ptrdiff_t d = s->d, width = s->width, step = width < 16 ? PANEL_FLOAT : 16;
   float *slab = (float *)scratch, *panel = slab + PANEL_FLOAT * width;
-  float best[PANEL_FLOAT], second[PANEL_FLOAT], slack[PANEL_FLOAT];
+  float norms[PANEL_FLOAT] = {0}, best[PANEL_FLOAT], second[PANEL_FLOAT], slack[PANEL_FLOAT];
   int32_t left[2 * PANEL_FLOAT], place[PANEL_FLOAT];
   int n_left = 0, any = 0;
-  if (width == d && d <= 8 && count == PANEL_FLOAT && rows[count - 1] - rows[0] == count - 1) {
-    const REAL *x = (const REAL *)s->X + rows[0] * d;
-    for (ptrdiff_t v = 0; v < PANEL_FLOAT * d; v += 8)
-      for (int i = 0; i < 8; i++) slab[v + i] = (float)(x[v + i] - s->origin[i]);
-    transpose_f(slab, d, PANEL_FLOAT, d, panel, PANEL_FLOAT);
-  } else
-    for (int r = 0; r < count; r += step) {
-      const int some = count - r < step ? count - r : step;
-      NAME(beside_single)(s, rows + r, some, slab);
-      transpose_f(slab, width, some, width, panel + r, PANEL_FLOAT);
-    }
-  const later_rows later = rows_later(s->X, d * sizeof(REAL), rows + count);
-  nearest_f(d, s->k, panel, s->single_centers, s->single_halves, &later, label, best, second);
-  gap_f(d, count, panel, best, second, s->single_error, s->single_farthest, slack, gap, longest);
+  later_rows later = rows_later(s->X, d * sizeof(REAL), rows + count);
+  for (ptrdiff_t from = 0; from < d; from += LLOYD_DEPTH) {
+    const features now = features_from(from, d);
+    if (width == d && d <= 8 && count == PANEL_FLOAT && rows[count - 1] - rows[0] == count - 1) {
+      const REAL *x = (const REAL *)s->X + rows[0] * d;
+      for (ptrdiff_t v = 0; v < PANEL_FLOAT * d; v += 8)
+        for (int i = 0; i < 8; i++) slab[v + i] = (float)(x[v + i] - s->origin[i]);
+      transpose_f(slab, d, PANEL_FLOAT, d, panel, PANEL_FLOAT);
+    } else
+      for (int r = 0; r < count; r += step) {
+        const int some = count - r < step ? count - r : step;
+        NAME(beside_single)(s, now, rows + r, some, slab);
+        transpose_f(slab, width, some, width < 16 ? width : now.depth, panel + r, PANEL_FLOAT);
+      }
+    nearest_f(now, d, s->k, panel, s->single_centers, s->single_halves, &later, (float *)partial,
+              label, best, second);
+    add_squares_f(now.depth, panel, norms);
+    later.count = 0;
+  }
+  gap_f(count, norms, best, second, s->single_error, s->single_farthest, slack, gap, longest);
   for (int r = 0; r < PANEL_FLOAT; r++) any |= !(2 * (second[r] - best[r]) > slack[r]);
   if (!any) return 0;
   for (int r = 0; r < count; r++) {
@@ -249,7 +289,7 @@ static int NAME(screen)(const lloyd_pass *s, const int32_t *rows, int count, REA
     int32_t found[PANEL];
     REAL gaps[PANEL];
     float ignored = 0;
-    NAME(compare)(s, left + t, some, scratch + 64 * width, found, gaps, &ignored);
+    NAME(compare)(s, left + t, some, scratch + 64 * width, partial, found, gaps, &ignored);
     for (int r = 0; r < some; r++) {
       label[place[t + r]] = found[r];
       gap[place[t + r]] = (float)gaps[r];
@@ -306,6 +346,7 @@ static void NAME(lloyd_plain)(const lloyd_pass *whole, ptrdiff_t start, ptrdiff_
                               REAL *scratch, double *sums, double *counts, int64_t *tally,
                               float *longest) {
   int32_t rows[WINDOW + PANEL_FLOAT], label[PANEL_FLOAT];
+  REAL *partial = scratch + LLOYD_SCRATCH * whole->width;
   for (ptrdiff_t begin = start; begin < stop; begin += WINDOW) {
     lloyd_pass s = *whole;
     s.n -= begin;
@@ -323,17 +364,17 @@ static void NAME(lloyd_plain)(const lloyd_pass *whole, ptrdiff_t start, ptrdiff_
       if (s.single_centers != NULL) {
         count = kept - t < PANEL_FLOAT ? kept - t : PANEL_FLOAT;
         tally[1] += count;
-        tally[2] += NAME(screen)(&s, row, count, scratch, label, single, longest);
+        tally[2] += NAME(screen)(&s, row, count, scratch, partial, label, single, longest);
       } else {
         count = kept - t < PANEL ? kept - t : PANEL;
-        NAME(compare)(&s, row, count, scratch, label, gap, longest);
+        NAME(compare)(&s, row, count, scratch, partial, label, gap, longest);
         if (s.gaps != NULL)
           for (int r = 0; r < count; r++) single[r] = (float)gap[r];
       }
 #else
       float single[PANEL];
       count = kept - t < PANEL ? kept - t : PANEL;
-      NAME(compare)(&s, row, count, scratch, label, single, longest);
+      NAME(compare)(&s, row, count, scratch, partial, label, single, longest);
 #endif
       NAME(take)(&s, row, count, label, single, sums, counts, tally);
     }

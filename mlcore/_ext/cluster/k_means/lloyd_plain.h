@@ -7,7 +7,7 @@
 #include "cluster/k_means/lloyd_pass.h"
 
 #define LLOYD_PLAIN_LOOPS(real)                                                            \
-  /* samples start..stop of a pass; `scratch` is LLOYD_SCRATCH times the width */          \
+  /* samples start..stop of a pass; `scratch` as lloyd_scratch tells */                    \
   void (*lloyd_plain)(const lloyd_pass *s, ptrdiff_t start, ptrdiff_t stop, real *scratch, \
                       double *sums, double *counts, int64_t *tally, float *longest);       \
   void (*own_distances)(ptrdiff_t d, ptrdiff_t n, const real *X, const real *centers,      \

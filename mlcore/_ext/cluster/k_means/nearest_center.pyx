@@ -25,18 +25,15 @@ from libc.stdint cimport int32_t, int64_t
 from mlcore._ext.shared.index cimport index
 from mlcore._ext.cluster.k_means.nearest_center_h cimport lloyd
 from mlcore._ext.cluster.k_means.lloyd_pass_h cimport (
-    LLOYD_BATCH, LLOYD_GROUPS, LLOYD_SCRATCH, lloyd_pass,
+    LLOYD_BATCH, LLOYD_GROUPS, lloyd_pass, lloyd_scratch, lloyd_width,
 )
 from mlcore._ext.cluster.k_means.lloyd_plain_h cimport lloyd_plain
 from mlcore._ext.cluster.k_means.lloyd_plain_h cimport own_distances as own_distances_of_rows
-from mlcore._ext.shared.panel_h cimport PANEL_DOUBLE, PANEL_FLOAT
 from mlcore._ext.numerics.greedy_seeds_h cimport seed
 
 GROUP = {4: 16, 8: 8}  # centres in a group, by bytes of a value
 MOST_GROUPS = LLOYD_GROUPS
 BATCH = LLOYD_BATCH
-SCRATCH = LLOYD_SCRATCH
-PANEL_WIDTH = {4: PANEL_FLOAT, 8: PANEL_DOUBLE}
 
 
 def assign(const floating[:, ::1] X, const floating[::1] norms, const double[::1] weights,
@@ -70,6 +67,11 @@ def assign(const floating[:, ::1] X, const floating[::1] norms, const double[::1
               0, 0], &counts[chunk, 0], &tally[chunk, 0])
 
 
+def scratch_values(Py_ssize_t d, Py_ssize_t k, Py_ssize_t bytes, /):
+    """Return the values of a thread's scratch for `k` centres, padded, of `d` such features."""
+    return lloyd_scratch(d, k, bytes)
+
+
 def assign_plainly(const floating[:, ::1] X, const double[::1] weights,
                    const floating[:, ::1] centers, const floating[::1] half_norms,
                    const float[:, ::1] single_centers, const float[::1] single_halves,
@@ -83,17 +85,17 @@ def assign_plainly(const floating[:, ::1] X, const double[::1] weights,
     Centres are padded to a multiple of 4 with infinite half norms. `single_centers` has no rows if
     samples in double precision are not screened in single. `errors` are the relative rounding of a
     squared distance and the largest squared norm of a centre, and the same two in single precision,
-    measured from `origin`, which is `width` long or 8 with repeats. `gaps` may be empty; `movement`
-    and `limits` by label, padded to 32 at least, decide where `filtered` which of them need no
+    measured from `origin`, a sample's length or 8 with repeats. `gaps` may be empty; `movement` and
+    `limits` by label, padded to 32 at least, decide where `filtered` which of them need no
     search. `sums` has no rows if only labels are wanted. Per chunk, `tally` grows by the labels
     changed, the samples screened and those that the screen left undecided, and `max_squares` to the
-    largest squared norm met. `scratch` is (n_threads, SCRATCH times `width`).
+    largest squared norm met. `scratch` is (n_threads, scratch_values).
     """
     cdef lloyd_pass s
     cdef Py_ssize_t n = X.shape[0], n_chunks = sums.shape[0], chunk
     cdef Py_ssize_t step = (n + n_chunks - 1) // n_chunks
     cdef bint summed = sums.shape[1] > 0
-    s.n, s.d, s.k, s.width = n, X.shape[1], centers.shape[0], scratch.shape[1] // LLOYD_SCRATCH
+    s.n, s.d, s.k, s.width = n, X.shape[1], centers.shape[0], lloyd_width(X.shape[1])
     s.X, s.centers, s.half_norms = &X[0, 0], &centers[0, 0], &half_norms[0]
     s.single_centers = s.single_halves = s.origin = NULL
     if single_centers.shape[0] > 0:
@@ -124,12 +126,12 @@ def own_distances(const floating[:, ::1] X, const floating[:, ::1] centers,
 
 def lower_to_candidates(const floating[:, ::1] X, const floating[:, ::1] candidates,
                         const double[::1] weights, floating[::1] nearest,
-                        double[:, ::1] objectives, floating[:, ::1] panels, bint take,
+                        double[:, ::1] objectives, floating[:, ::1] scratch, bint take,
                         int n_threads, /):
     """objectives[chunk, t] += sum of w min(nearest, |x - candidate t|²).
 
     With `take`, there is one candidate, and `nearest` becomes that minimum instead.
-    `panels` is scratch, (n_threads, features times PANEL_WIDTH).
+    `scratch` is (n_threads, greedy_seeds.scratch_values).
     """
     cdef Py_ssize_t n = X.shape[0], d = X.shape[1], n_chunks = objectives.shape[0], chunk
     cdef Py_ssize_t step = (n + n_chunks - 1) // n_chunks, start, rows
@@ -139,5 +141,5 @@ def lower_to_candidates(const floating[:, ::1] X, const floating[:, ::1] candida
         rows = min(n, start + step) - start
         if rows > 0:
             seed(d, rows, candidates.shape[0], &X[start, 0], &candidates[0, 0],
-                 &weights[start] if weighted else NULL, &nearest[start], &panels[threadid(), 0],
+                 &weights[start] if weighted else NULL, &nearest[start], &scratch[threadid(), 0],
                  NULL if take else &objectives[chunk, 0])

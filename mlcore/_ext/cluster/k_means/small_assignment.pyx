@@ -5,18 +5,16 @@ A call makes several steps on few samples.
 Labels are those of cluster/k_means/lloyd_plain.c, which compares every centre. Arrays are in
 C order and of the right shapes: X (n, d), centers (k, d), labels (n,), sums (k, d) and counts (k,)
 of weighted samples by label, which follow the labels; `weights` is empty for ones. `scratch` holds
-``(k + 4) (d + 1) + SCRATCH width`` values, where `width` is d, below 16 rounded up to a power of 2.
+``k (d + 1) + nearest_center.scratch_values`` values, where k is padded to a multiple of 4.
 """
 from cython cimport floating
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
 
-from mlcore._ext.cluster.k_means.lloyd_pass_h cimport LLOYD_SCRATCH, lloyd_pass
+from mlcore._ext.cluster.k_means.lloyd_pass_h cimport lloyd_pass, lloyd_width
 from mlcore._ext.cluster.k_means.lloyd_plain_h cimport lloyd_plain
 from mlcore._ext.cluster.k_means.lloyd_plain_h cimport own_distances as own_distances_of_rows
-
-SCRATCH = LLOYD_SCRATCH
 
 cdef enum:
     CENTERS = 4  # compared at a time
@@ -125,7 +123,7 @@ cdef int64_t assign_samples(const floating[:, ::1] X, const double[::1] weights,
     memset(&s, 0, sizeof(s))
     memset(&tally[0], 0, sizeof(tally))
     s.n, s.d, s.k = X.shape[0], d, k
-    s.width = (scratch.shape[0] - padded * (d + 1)) // LLOYD_SCRATCH
+    s.width = lloyd_width(d)
     s.X, s.centers, s.half_norms = &X[0, 0], &scratch[0], halves
     s.weights = &weights[0] if weights.shape[0] > 0 else NULL
     s.labels = &labels[0]
