@@ -200,6 +200,8 @@ def test_half_gaps_are_those_of_all_pairs_whatever_the_block(monkeypatch):
         gaps = nearest_center._half_gaps(centers, norms)
         assert_allclose(gaps, away.min(axis=1) / 2, rtol=1e-9)
         assert (gaps <= away.min(axis=1) / 2).all()
+
+
 @each("n, d, count", [(1, 1, 1), (70, 127, 3), (65, 129, 5), (33, 300, 4), (200, 256, 9)])
 def test_candidates_lower_the_distances_from_the_nearest_centre(n, d, count):
     for dtype in (np.float32, np.float64):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mlcore._ext.cluster.k_means import nearest_center as _ext
-from mlcore.cluster.k_means.small_assignment import half_norms
+from mlcore.cluster.k_means.small_assignment import half_norms, search_scratch
 from mlcore.numerics.seeds.greedy_seeds import seed_scratch
 from mlcore.runtime.threads import single_threaded_blas
 
@@ -62,7 +62,7 @@ class PlainSearch:
         error = 2 * (d + 9)
         self._errors = np.array([error * _MACHINE_EPS[centers.dtype], norms.max(), 0, 0])
         # Lanes without a sample are computed too: denormal numbers there took ten times as long.
-        size = _ext.scratch_values(d, padded, centers.itemsize)
+        size = search_scratch(d, padded, centers.itemsize)
         self._scratch = np.zeros((n_threads, size), dtype=centers.dtype)
         if not len(self._gaps) and not self._screened:
             self._single = np.empty((0, d), dtype=np.float32), np.empty(0, dtype=np.float32)

@@ -160,10 +160,11 @@ def _in_cache(X):
 
 
 def _largest(X, units):
-    largest = np.fmax if units.incomplete else np.maximum
+    most, least = (np.fmax, np.fmin) if units.incomplete else (np.maximum, np.minimum)
+    blocks = (rows.data if sp.issparse(rows) else rows for _, rows in units.blocks(X, _in_cache(X)))
     return max(
-        float(largest.reduce(np.abs(block.data if sp.issparse(block) else block), None, initial=0))
-        for _, block in units.blocks(X, _in_cache(X))
+        float(max(most.reduce(x, None, initial=0), -least.reduce(x, None, initial=0)))
+        for x in blocks
     )
 
 

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 
 from mlcore._ext.cluster.k_means import small_assignment as _ext
-from mlcore._ext.cluster.k_means.nearest_center import scratch_values
 from mlcore.cluster.k_means.origin_and_unit import OriginAndUnit
 
 
@@ -14,6 +13,11 @@ def half_norms(centers: np.ndarray) -> np.ndarray:
     halves = np.empty(len(centers), dtype=centers.dtype)
     _ext.half_norms(centers, halves)
     return halves
+
+
+def search_scratch(n_features: int, n_centers: int, itemsize: int) -> int:
+    """Return the number of values that a thread's search of all centres, padded, works in."""
+    return _ext.scratch_values(n_features, n_centers, itemsize)
 
 
 class SmallAssignment:
@@ -39,7 +43,7 @@ class SmallAssignment:
         rows = n_clusters if summed else 0
         self._sums, self._counts = np.zeros((rows, d)), np.zeros(rows)
         padded = -(-n_clusters // 4) * 4
-        size = padded * (d + 1) + scratch_values(d, padded, X.itemsize)
+        size = padded * (d + 1) + search_scratch(d, padded, X.itemsize)
         self._scratch = np.zeros(size, dtype=X.dtype)
 
     def assign(self, centers: np.ndarray) -> int:

@@ -25,7 +25,7 @@ from libc.stdint cimport int32_t, int64_t
 from mlcore._ext.shared.index cimport index
 from mlcore._ext.cluster.k_means.nearest_center_h cimport lloyd
 from mlcore._ext.cluster.k_means.lloyd_pass_h cimport (
-    LLOYD_BATCH, LLOYD_GROUPS, lloyd_pass, lloyd_scratch, lloyd_width,
+    LLOYD_BATCH, LLOYD_GROUPS, lloyd_pass, lloyd_width,
 )
 from mlcore._ext.cluster.k_means.lloyd_plain_h cimport lloyd_plain
 from mlcore._ext.cluster.k_means.lloyd_plain_h cimport own_distances as own_distances_of_rows
@@ -67,11 +67,6 @@ def assign(const floating[:, ::1] X, const floating[::1] norms, const double[::1
               0, 0], &counts[chunk, 0], &tally[chunk, 0])
 
 
-def scratch_values(Py_ssize_t d, Py_ssize_t k, Py_ssize_t bytes, /):
-    """Return the values of a thread's scratch for `k` centres, padded, of `d` such features."""
-    return lloyd_scratch(d, k, bytes)
-
-
 def assign_plainly(const floating[:, ::1] X, const double[::1] weights,
                    const floating[:, ::1] centers, const floating[::1] half_norms,
                    const float[:, ::1] single_centers, const float[::1] single_halves,
@@ -89,7 +84,7 @@ def assign_plainly(const floating[:, ::1] X, const double[::1] weights,
     `limits` by label, padded to 32 at least, decide where `filtered` which of them need no
     search. `sums` has no rows if only labels are wanted. Per chunk, `tally` grows by the labels
     changed, the samples screened and those that the screen left undecided, and `max_squares` to the
-    largest squared norm met. `scratch` is (n_threads, scratch_values).
+    largest squared norm met. `scratch` is (n_threads, small_assignment.scratch_values).
     """
     cdef lloyd_pass s
     cdef Py_ssize_t n = X.shape[0], n_chunks = sums.shape[0], chunk

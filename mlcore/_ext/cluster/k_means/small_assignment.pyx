@@ -5,20 +5,25 @@ A call makes several steps on few samples.
 Labels are those of cluster/k_means/lloyd_plain.c, which compares every centre. Arrays are in
 C order and of the right shapes: X (n, d), centers (k, d), labels (n,), sums (k, d) and counts (k,)
 of weighted samples by label, which follow the labels; `weights` is empty for ones. `scratch` holds
-``k (d + 1) + nearest_center.scratch_values`` values, where k is padded to a multiple of 4.
+``k (d + 1) + scratch_values`` values, where k is padded to a multiple of 4.
 """
 from cython cimport floating
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
 
-from mlcore._ext.cluster.k_means.lloyd_pass_h cimport lloyd_pass, lloyd_width
+from mlcore._ext.cluster.k_means.lloyd_pass_h cimport lloyd_pass, lloyd_scratch, lloyd_width
 from mlcore._ext.cluster.k_means.lloyd_plain_h cimport lloyd_plain
 from mlcore._ext.cluster.k_means.lloyd_plain_h cimport own_distances as own_distances_of_rows
 
 cdef enum:
     CENTERS = 4  # compared at a time
 cdef double RECOUNT_BELOW = 1e-9  # share of all weights: smaller sums are formed anew
+
+
+def scratch_values(Py_ssize_t d, Py_ssize_t k, Py_ssize_t bytes, /):
+    """Return the values of a thread's scratch for `k` centres, padded, of `d` such features."""
+    return lloyd_scratch(d, k, bytes)
 
 
 def assign(const floating[:, ::1] X, const double[::1] weights, const floating[:, ::1] centers,
