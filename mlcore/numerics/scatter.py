@@ -303,10 +303,19 @@ def _row_pieces(parts):
 
 def _scaled_blocks(parts, origin, power):
     """Yield slices of rows, and ``2^-power (x - origin)`` for these rows of all parts joined."""
-    joined = parts[0] if len(parts) == 1 else None
+    unit = np.ldexp(np.ones(1, origin.dtype), -power)
+    exact = bool((np.isfinite(unit) & (unit > 0)).all())
+    d = parts[0].shape[1]
     for rows, block in row_blocks(parts[0]):
-        whole = block if joined is not None else np.hstack([block, parts[1][rows]])
-        yield rows, np.ldexp(whole - origin, -power)
+        whole = np.empty((len(block), len(origin)), origin.dtype)
+        np.subtract(block, origin[:d], out=whole[:, :d])
+        for part in parts[1:]:
+            np.subtract(part[rows], origin[d:], out=whole[:, d:])
+        if exact:  # a product takes a fourth of the time of ldexp
+            whole *= unit
+        else:
+            np.ldexp(whole, -power, out=whole)
+        yield rows, whole
 
 
 class _Products:

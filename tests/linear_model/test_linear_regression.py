@@ -501,3 +501,20 @@ def test_the_gap_holds_the_rounding_of_a_mean_of_targets_that_cancel(seed, alpha
     excess = 9 * (Fraction(model.intercept_) - mean) ** 2
     assert model.coef_[0] * 1e-150 < 1e-30
     assert Fraction(model.duality_gap_) >= excess
+
+
+@each("offset", [5.0, 1e3])  # the first is read as it is, the second less its center
+def test_evidence_in_float32_needs_no_features_about_the_origin(offset):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 8)).astype(np.float32)
+    y = X @ rng.normal(size=8) + rng.normal(size=3000)
+    near = LinearRegression(alpha=1.0).fit(X, y)
+    away = LinearRegression(alpha=1.0).fit((X + np.float32(offset)), y)
+    assert 0 < away.duality_gap_ < 2 * near.duality_gap_
+    # Not less than the gap of the coefficients as they are stored.
+    Z = (X + np.float32(offset)).astype(np.float64)
+    Z -= Z.mean(axis=0)
+    w, t = away.coef_.astype(np.float64), y - y.mean()
+    best = np.linalg.solve(Z.T @ Z + np.eye(8), Z.T @ t)
+    value, least = (np.sum((t - Z @ v) ** 2) + v @ v for v in (w, best))
+    assert value - least <= away.duality_gap_

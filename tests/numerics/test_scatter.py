@@ -373,6 +373,22 @@ def test_values_beyond_the_range_of_squares_by_powers_of_two():
         assert_allclose(found.mean * unit, expected.mean, atol=1e-15)
 
 
+@each("dtype", [np.float32, np.float64])
+def test_values_whose_units_have_no_reciprocal(dtype):
+    X = np.random.default_rng(0).integers(-99, 99, (2000, 3)).astype(dtype)
+    scale = -1060 if dtype == np.float64 else -140
+    far = np.ldexp(X, scale)  # exact, below normal numbers
+    power = powers_of_two(far, np.zeros(3))
+    found = scatter_of(far, None, np.zeros(3), power=power)
+    unit = np.ldexp(1.0, power - scale)
+    centred = X - X.mean(axis=0, dtype=np.float64)
+    close(
+        Scatter(2000.0, found.mean * unit, found.scatter * np.outer(unit, unit)),
+        Scatter(2000.0, X.mean(axis=0, dtype=np.float64), centred.T @ centred),
+        1e-12 if dtype == np.float64 else 1e-5,
+    )
+
+
 UNITS = [(1e-170, 1.0), (1e-300, 1e100), (1e-90, 1.0), (1.0, 1e100), (1e-20, 1e130), (1.0, 1.0)]
 BY_BLOCKS = {
     "PCA": PCA(),

@@ -230,7 +230,7 @@ def solved(
 
     # Evidence.
     n = rows.X.shape[0] if rows is not None else total
-    wrong, noise = _rounding(far, target_squares, coef, ridge, max(n, d), eps, dtype)
+    wrong, noise = _rounding(size, far, target_squares, coef, ridge, max(n, d), eps, dtype)
     penalty = np.einsum("ij,ij->j", ridge * coef, coef)
     most = _most(squares + lost_squares, wrong, penalty, max(n, d), dtype)
     return Fit(
@@ -276,7 +276,7 @@ def solved_in_span(
     squares, target_squares = (np.einsum("ij,ij->j", A, A) for A in (r, system.c))
     size = np.sqrt(rows.squares)
     far = np.sqrt(rows.squares + total * system.center**2)  # of products that are not of F itself
-    wrong, noise = _rounding(far, target_squares, coef, ridge, max(n, d), EPS, dtype)
+    wrong, noise = _rounding(size, far, target_squares, coef, ridge, max(n, d), EPS, dtype)
     penalty = np.einsum("ij,ij->j", ridge * coef, coef)
     most = _most(squares, wrong, penalty, max(n, d), dtype)
     return Fit(
@@ -386,13 +386,14 @@ def _most(squares, wrong, penalty, n, dtype):
     return (np.square(np.sqrt(squares) + wrong) + penalty) * rounding
 
 
-def _rounding(size, target_squares, coef, ridge, n, eps, dtype):
+def _rounding(size, far, target_squares, coef, ridge, n, eps, dtype):
     """Return bounds of the rounding errors of coefficients in `dtype`: of the length of residuals,
     (k,), and of the gradient, (d, k).
+
+    Features less the center are of the lengths `size`, and as they are read `far`.
     """
-    reach = size @ np.abs(coef)
-    one = 2 * np.sqrt(n) * eps
+    read = 2 * np.sqrt(n) * eps * (np.sqrt(target_squares) + far @ np.abs(coef))
     single = float(np.finfo(dtype).eps)
-    wrong = one * (np.sqrt(target_squares) + reach) + single * reach
-    noise = np.outer(size, wrong)
-    return wrong, noise + (single + 2 * EPS) * ridge * np.abs(coef)
+    stored = single * (size @ np.abs(coef))
+    noise = np.outer(far, read) + np.outer(size, stored)
+    return read + stored, noise + (single + 2 * EPS) * ridge * np.abs(coef)

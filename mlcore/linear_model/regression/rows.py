@@ -192,6 +192,8 @@ class Rows(NamedTuple):
                 near = X[:1].toarray()[0] if sp.issparse(X) else X[0]
             for _, block in row_blocks(X):
                 varies[outside] |= (block[:, outside] != near[outside]).any(axis=0)
+                if varies[outside].all():
+                    break
         return varies
 
     def blocks(self, center: np.ndarray) -> Any:
@@ -206,18 +208,18 @@ class Rows(NamedTuple):
             yield rows, Z
 
     def _long_blocks(self):
-        """Yield ranges of dense rows, and their features as they are: of few ones more rows."""
+        """Yield ranges of dense rows, and their features in float64: of few ones more rows."""
         n, d = self.X.shape
         size = max(ROWS, _VALUES // d)
         for start in range(0, n, size):
             rows = slice(start, start + size)
-            yield rows, self.X[rows]
+            yield rows, self.X[rows].astype(np.float64, copy=False)
 
     def near(self, center: np.ndarray, squares: np.ndarray) -> bool:
         """Return True if products of dense features lose few digits to those less the center, whose
         sums of squares are `squares` (d,).
         """
-        if sp.issparse(self.X) or self.X.dtype != np.float64 or self.data_units.power.any():
+        if sp.issparse(self.X) or self.data_units.power.any():
             return False
         return bool((self.total * self.data_units.point(center) ** 2 <= _FAR * squares).all())
 
@@ -227,7 +229,7 @@ class Rows(NamedTuple):
         """Return sums over residuals ``r = y - offset - (x - center) coef``.
 
         They are ``sum s r²`` (k,), ``sum s r`` (k,) and ``sum s (x - center) r`` (d, k), of
-        features as they are if these are `near` the center: no copy is made.
+        features as they are if these are `near` the center: float64 is not copied.
         """
         d, k = coef.shape
         if sp.issparse(self.X):
