@@ -27,7 +27,7 @@ _SUMS_OF_GROUPS = 1 << 19  # values of these at most
 _BLOCKS_OF_GROUP = 4  # blocks of rows in a group at least
 _NEAR = 16  # powers of two that a unit may be too small
 _SQUARES = 1e140  # mean squares at most, so that their squares can be added
-_SPARSE = 0.1  # share of nonzero values up to which the product of sparse matrices is quicker
+_SPARSE = 0.6, 0.01  # products of entries in the time of a dense value, and of a dense product
 
 
 class BeyondUnits(ValueError):
@@ -389,7 +389,8 @@ class _Products:
 def _sparse_sums(X, weight, origin, power):
     """Return the sums by a product of sparse matrices; None if it is slow or loses digits."""
     n, d = X.shape
-    if X.nnz > _SPARSE * n * d:
+    of_rows = np.diff(X.indptr).astype(np.float64)
+    if of_rows @ of_rows > n * d * (_SPARSE[0] + _SPARSE[1] * d):
         return None
     data = X.data.astype(np.float64, copy=False)
     if np.any(power):
