@@ -258,7 +258,9 @@ def _forced(rows, sums, within, rank, correlations):
     n_different = sums.total
     if rows is not None:
         X = rows.X.toarray() if sp.issparse(rows.X) else rows.X
-        n_different = len(np.unique(np.column_stack([X, rows.codes]), axis=0))
+        labelled = np.ascontiguousarray(np.column_stack([X, rows.codes]))
+        labelled += 0.0  # -0 becomes 0, so that equal rows are equal bytes
+        n_different = len(np.unique(labelled.view(f"V{labelled[:1].nbytes}")))
     return bool(rank > n_different - len(sums.shares))
 
 
