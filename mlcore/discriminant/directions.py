@@ -43,8 +43,11 @@ def discriminant_directions(
     classes: the variance within is 1 - rho². `tol` is the least pivot that is kept.
     """
     # The covariance within classes, in features that vary.
-    between = (sums.means.T * sums.shares) @ sums.means
-    within = sums.scatter - between if sums.within is None else sums.within.copy()
+    if sums.within is None:
+        within = (sums.means.T * sums.shares) @ sums.means
+        np.subtract(sums.scatter, within, out=within)
+    else:
+        within = sums.within.copy()
     np.fill_diagonal(within, np.maximum(within.diagonal(), 0))
     varying, eps = (
         np.flatnonzero(sums.scatter.diagonal() > 0),
@@ -189,10 +192,8 @@ def _total_factor(sums, varying, tol, eps):
     L, pivots = _pivoted_cholesky(matrix, max(tol, rounding))
     if not len(pivots):
         return _Factor(L, pivots, deviation, True)
-    kept = np.zeros(len(matrix))
-    kept[pivots] = 1.0
-    norm = (np.abs(matrix) @ kept)[pivots].max()
-    rcond = linalg.lapack.dpocon(L, norm, uplo="L")[0]
+    kept = matrix if len(pivots) == len(matrix) else matrix[np.ix_(pivots, pivots)]
+    rcond = linalg.lapack.dpocon(L, linalg.lapack.dlange("1", kept.T), uplo="L")[0]
     unclear = rounding > tol and len(pivots) < len(matrix)
     return _Factor(L, pivots, deviation, well_conditioned(rcond, eps) and not unclear)
 
