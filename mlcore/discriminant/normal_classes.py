@@ -5,6 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import linalg
+from scipy.special import expit
 
 from mlcore.checks import as_labels, as_weights
 from mlcore.checks.probabilities import as_priors
@@ -23,7 +24,7 @@ from mlcore.numerics.scatter import (
     powers_of_two,
     require_in_units,
 )
-from mlcore.numerics.scores.log_softmax import log_softmax
+from mlcore.numerics.scores.log_softmax import log_softmax, softmax
 from mlcore.row_sums import OnePass
 from mlcore.row_sums import partial_fit as partial_fit_of_classes
 from mlcore.runtime.threads import single_threaded_blas
@@ -125,7 +126,10 @@ class NormalClasses(OnePass, Classifier, Model):
         probabilities : (n_samples, n_classes)
             Columns in the order of `classes_`.
         """
-        return np.exp(self.predict_log_proba(X))
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            return expit(np.column_stack([-scores, scores]))
+        return softmax(scores)
 
     # ---- priors
 

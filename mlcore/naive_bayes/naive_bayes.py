@@ -17,7 +17,7 @@ from mlcore.naive_bayes.class_counts import (
     merged_class_counts,
     with_classes,
 )
-from mlcore.numerics.scores.log_softmax import log_softmax
+from mlcore.numerics.scores.log_softmax import log_softmax, softmax
 from mlcore.numerics.scores.sparse_scores import EntryScores, sparse_scores
 from mlcore.row_sums import OnePass, require_declared
 from mlcore.row_sums import partial_fit as partial_fit_of_classes
@@ -306,7 +306,7 @@ class NaiveBayes(OnePass, Classifier, Model):
             Columns in the order of `classes_`.
         """
         probabilities = self._sparse_scores(X, softmax=True)
-        return np.exp(self.predict_log_proba(X)) if probabilities is None else probabilities
+        return softmax(self._posterior_scores(X)) if probabilities is None else probabilities
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Return logarithms of the posterior probabilities.

@@ -379,3 +379,14 @@ def test_a_component_of_variance_zero_is_not_unique_beside_others(solver):
 def test_a_float_that_is_no_share_is_told_of_integers_too(n_components):
     with pytest.raises(ValueError, match=r"must be an integer between 1 and min.*, or a share of"):
         PCA(n_components).fit(np.random.default_rng(0).normal(size=(9, 3)))
+
+
+@pytest.mark.parametrize("shift", [0.0, 1.0, 30.0, 1e6])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_projections_have_their_digits_wherever_the_mean_is(shift, dtype):
+    rng = np.random.default_rng(5)
+    X = (rng.normal(size=(80, 6)) * [9, 5, 2, 1, 1, 0.1] + shift).astype(dtype)
+    model = PCA(3).fit(X)
+    exact = (X.astype(np.longdouble) - model.mean_) @ model.components_.T.astype(np.longdouble)
+    atol = np.finfo(dtype).eps * (200 + 4 * shift)
+    assert_allclose(model.transform(X), exact.astype(float), rtol=0, atol=atol)

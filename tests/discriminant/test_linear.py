@@ -368,3 +368,24 @@ def test_a_class_that_comes_after_the_fit():
     model = LinearDiscriminantAnalysis().fit(X[first], y[first]).partial_fit(X[~first], y[~first])
     whole = LinearDiscriminantAnalysis().fit(X, y)
     assert_allclose(model.predict_log_proba(X), whole.predict_log_proba(X), atol=1e-9)
+
+
+@pytest.mark.parametrize("shift", [0.0, 1.0, 30.0, 1e6])
+def test_projections_have_their_digits_wherever_the_mean_is(shift):
+    X, y = classes(n=60)
+    X += shift
+    model = LinearDiscriminantAnalysis().fit(X, y)
+    exact = (X.astype(np.longdouble) - model.xbar_) @ model.scalings_
+    assert_allclose(model.transform(X), exact[:, :2].astype(float), atol=1e-13 + 1e-14 * shift)
+
+
+def test_rows_that_differ_are_counted_by_value():
+    # 7 rows of 5 features in 2 classes; -0 is 0: only 5 differ, too few for an inverse.
+    rows = np.random.default_rng(3).normal(size=(5, 5))
+    rows[:, 0] = [0, 1, 2, 0, 3]
+    X = np.concatenate([rows, rows[[0, 3]]])
+    X[5:, 0] = -0.0
+    y = np.array([0, 0, 0, 1, 1, 0, 1])
+    for order in "CF":
+        with pytest.warns(UserWarning, match="pseudo-inverse"):
+            LinearDiscriminantAnalysis().fit(np.asarray(X, order=order), y)

@@ -15,7 +15,7 @@ from mlcore.linear_model.logistic.evidence import LogisticVerification, evidence
 from mlcore.linear_model.logistic.logistic_pass import LogisticRows, n_scores_of
 from mlcore.linear_model.logistic.solution import scaled_objective
 from mlcore.numerics.scores.linear_scores import as_dense, linear_scores
-from mlcore.numerics.scores.log_softmax import log_softmax
+from mlcore.numerics.scores.log_softmax import log_softmax, softmax
 
 _WORDS = {
     "liblinear": "Liblinear failed to converge, increase the number of iterations",
@@ -145,7 +145,7 @@ class LogisticClassifier(Classifier, Model):
         scores = self._scores(X, offset)
         if scores.shape[1] == 1:
             return expit(np.hstack([-scores, scores]))
-        return np.exp(log_softmax(scores))
+        return softmax(scores)
 
     def predict_log_proba(self, X: Any, *, offset: Any = None) -> np.ndarray:
         """Return the logarithms of these probabilities.
