@@ -30,6 +30,7 @@ from mlcore.estimator.model import warn
 from mlcore.numerics.scatter import in_range, origin_of, row_blocks
 from mlcore.runtime.threads import single_threaded_blas
 
+_BLOCK = 2**14  # values of rows whose distances are computed at once
 _VALUES = 1 << 16  # of a block of offsets from means, which stay in the cache
 
 
@@ -407,7 +408,7 @@ class QuadraticDiscriminantAnalysis(NormalClasses):
         origin, means = self.origin_.astype(np.float64), means[:, features]
         distances = np.empty((X.shape[0], len(means)))
         with single_threaded_blas():
-            for rows, block in row_blocks(X):
+            for rows, block in row_blocks(X, _BLOCK):
                 offsets = offsets_of(block, origin, self._units_, features)
                 step = max(1, _VALUES // max(1, offsets.size))
                 for first in range(0, len(means), step):

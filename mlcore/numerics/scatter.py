@@ -218,10 +218,13 @@ def _dense(X, rows):
     return X[rows].toarray() if sp.issparse(X) else X[rows]
 
 
-def row_blocks(X: Any) -> Iterator[tuple[slice, np.ndarray]]:
-    """Yield slices of rows of `X`, dense or CSR, and these rows, dense."""
+def row_blocks(X: Any, values: int = 0) -> Iterator[tuple[slice, np.ndarray]]:
+    """Yield slices of rows of `X`, dense or CSR, and these rows, dense.
+
+    Blocks of narrow rows are longer than others if they may hold these `values`.
+    """
     n, d = X.shape
-    size = min(ROWS, max(32, items_per_call(d * d / 16)))
+    size = min(max(ROWS, values // max(1, d)), max(32, items_per_call(d * d / 16)))
     for start in range(0, n, size):
         rows = slice(start, min(n, start + size))
         yield rows, _dense(X, rows)
