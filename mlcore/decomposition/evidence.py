@@ -5,6 +5,8 @@ from scipy.linalg import blas, lapack
 
 from mlcore.runtime.threads import single_threaded_blas
 
+FAR = 1e8  # squared distance of the mean from 0 over the variance, by which half the digits go
+
 _TIE = 1e-6  # entries so near the largest modulus count as equal to it
 
 
@@ -96,3 +98,18 @@ def is_complete(S: np.ndarray, values: np.ndarray, U: np.ndarray, next_value: fl
     M = blas.dsyrk(1.0, U * np.sqrt(np.maximum(values, 0.0)), beta=-1.0, c=S.T, lower=1)
     M.flat[:: n + 1] += s - margin
     return lapack.dpotrf(M, lower=1, clean=0, overwrite_a=1)[1] == 0
+
+
+def mean_is_near(center: np.ndarray, components: np.ndarray, along: np.ndarray) -> bool:
+    """Return True if the mean adds less to the rounding of products than a few deviations.
+
+    `along` are the variances along the components, in units of `center`.
+    """
+    squares = np.square(components.astype(np.float64)) @ np.square(center)
+    return bool((squares <= 16 * along).all())
+
+
+def mean_is_far(center: np.ndarray, along: np.ndarray, noise: float) -> bool:
+    """Return True if the mean is so far from 0 that products with it lose the difference."""
+    total = along.sum() + noise * (len(center) - len(along))
+    return bool(np.sum(center**2) > FAR * total)

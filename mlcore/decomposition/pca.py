@@ -25,6 +25,7 @@ from mlcore.decomposition.dimension import (
     wanted_components,
     without_rounding,
 )
+from mlcore.decomposition.evidence import mean_is_far, mean_is_near
 from mlcore.decomposition.normal_density import log_densities
 from mlcore.decomposition.probabilistic_pca import (
     fit_known,
@@ -35,7 +36,6 @@ from mlcore.decomposition.probabilistic_pca import (
 )
 from mlcore.decomposition.scatter_eigenpairs import ScatterEigenpairs, scatter_eigenpairs
 from mlcore.decomposition.spectrum import (
-    FAR,
     SOLVERS,
     STEPS,
     CentredRows,
@@ -739,7 +739,9 @@ class PCA(TakesMissing, OnePass, Transformer, Model):
         """
         self._check_ready()
         checked = self._filled(self._check_X(X, reset=False, like=self.components_))
-        if sp.issparse(checked) and not self._far():
+        units, variances = self._units_, self._solution_
+        center = np.ldexp(self.mean_, -units.power) / units.scale
+        if sp.issparse(checked) and not mean_is_far(center, variances.along, variances.noise):
             U = self.components_.T.astype(np.float64) / self.scale_[:, None]
             products = CentredProducts(checked, np.ones(checked.shape[0]), self.mean_)
             out = products.times(U).astype(checked.dtype, copy=False)
@@ -747,7 +749,7 @@ class PCA(TakesMissing, OnePass, Transformer, Model):
             out = np.empty((checked.shape[0], self.n_components_), checked.dtype)
             # The mean comes off after the product, which spares a pass, where it is within a few
             # deviations of 0: it costs two bits at most, as many as the rounding of such data.
-            if not self.scale and self._near():
+            if not self.scale and mean_is_near(center, self.components_, variances.along):
                 place = (self.components_.astype(np.float64) @ self.mean_).astype(checked.dtype)
                 for rows, block in row_blocks(checked):
                     np.matmul(block, self.components_.T, out=out[rows])
@@ -847,19 +849,6 @@ class PCA(TakesMissing, OnePass, Transformer, Model):
             block = block - (block @ self.components_.T) @ self.components_
             out[rows] = np.einsum("ij,ij->i", block, block)
         return out
-
-    def _near(self):
-        """Return True if the mean adds less to the rounding of products than a few deviations."""
-        center = np.ldexp(self.mean_, -self._units_.power)
-        squares = np.square(self.components_.astype(np.float64)) @ np.square(center)
-        return bool((squares <= 16 * self._solution_.along).all())
-
-    def _far(self):
-        """Return True if the mean is so far from 0 that products with it lose the difference."""
-        units, variances = self._units_, self._solution_
-        center = np.ldexp(self.mean_, -units.power) / units.scale
-        total = variances.along.sum() + variances.noise * (len(center) - len(variances.along))
-        return np.sum(center**2) > FAR * total
 
     def _centred(self, X):
         """Yield slices of rows, and the rows less the mean in units of `scale_`."""

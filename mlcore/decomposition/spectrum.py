@@ -21,7 +21,7 @@ from mlcore.decomposition.dimension import (
     components_for,
     without_rounding,
 )
-from mlcore.decomposition.evidence import is_complete
+from mlcore.decomposition.evidence import FAR, is_complete
 from mlcore.decomposition.scatter_eigenpairs import Spectrum, scatter_eigenpairs
 from mlcore.decomposition.summary import ColumnUnits
 from mlcore.estimator.progress import Progress
@@ -38,7 +38,6 @@ from mlcore.numerics.scatter import (
 from mlcore.numerics.sparse_products import CentredProducts, column_sums
 from mlcore.runtime.memory import require_memory
 
-FAR = 1e8  # squared distance of the mean from 0 over the variance, by which half the digits go
 _LARGE = 40  # blocks of eigenvectors in the smaller side, beyond which Lanczos is quicker
 _LARGE_SPARSE = 15  # the same for sparse rows: from there on Lanczos does not end in LAPACK
 _WIDTH = 8  # vectors whose residuals are computed at a time
