@@ -70,11 +70,12 @@ def weighted_thresholds(
         refuse("new_weight", new.tolist(), "a sequence of weights, one for each new example")
     coverage = as_real(coverage, "coverage", above=0, below=1)
     order = np.argsort(scores, kind="stable")
-    # Powers of two do not round, and keep sums of weights of any size finite.
-    power = int(np.frexp(weight.max())[1])
-    sums = np.cumsum(np.ldexp(weight[order].astype(np.longdouble), -power))
+    # A power of two does not round, and keeps sums finite; equal weights become 1, as do their sums.
+    unit = np.ldexp(np.longdouble(1), int(np.frexp(weight.max())[1]))
+    if len(np.unique(weight[weight > 0])) == 1:
+        unit = np.longdouble(weight.max())
+    sums = np.cumsum(weight[order] / unit)
     exact = Fraction(repr(coverage))
-    share = np.longdouble(exact.numerator) / np.longdouble(exact.denominator)
-    wanted = share * (sums[-1] + np.ldexp(new.astype(np.longdouble), -power))
+    wanted = (sums[-1] + new / unit) * exact.numerator / exact.denominator
     place = np.searchsorted(sums, wanted, side="left")
     return np.append(scores[order], np.inf)[place]

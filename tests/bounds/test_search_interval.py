@@ -35,7 +35,7 @@ def test_one_fold_and_candidate_are_one_test_set():
     for wrong, n in ((0, 10), (7, 100), (50, 50)):
         expected = by_count_alone(n - wrong, n, 0.1)
         found = search_interval(searched([[1 - wrong / n]], sizes=[n]), 0.1)
-        assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+        assert_allclose(found, ends_of_rate(n - wrong, n, 0.05), rtol=1e-12, atol=1e-12)
 
 
 def test_ends_are_means_over_folds_that_pay_for_folds_and_candidates():
@@ -90,8 +90,15 @@ def test_searches_of_both_libraries():
         (lambda s: search_interval(s, 1.0), "delta=1"),
         (lambda s: search_interval(s, 0.1, metric="f1"), "metric='f1' must be one of 'score'"),
         (lambda s: search_interval(s, 0.1, value_range=(0.6, 1)), "value_range=.*around all"),
-        (lambda s: search_interval(s, 0.1, value_range=(1, 0)), "value_range=.*smaller first"),
-        (lambda s: search_interval(s, 0.1, n_test_samples=0), "n_test_samples=.*at least 1"),
+        (lambda s: search_interval(s, 0.1, value_range=1.0), "value_range=1.0 must be two"),
+        (lambda s: search_interval(s, 0.1, value_range=(0, 1, 2)), "value_range=.*must be two"),
+        (lambda s: search_interval(s, 0.1, value_range=(-1e308, 1e308)), "value_range="),
+        (lambda s: search_interval(s, 0.1, n_test_samples=[1, 2, 3]), "one for each of 2 folds"),
+        (lambda s: search_interval(s, 0.1, value_range=(1, 0)), "value_range=.*first below"),
+        (
+            lambda s: search_interval(s, 0.1, n_test_samples=0),
+            "n_test_samples=0 must be an integer >= 1",
+        ),
     ],
 )
 def test_refusals(call, message):

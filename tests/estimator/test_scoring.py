@@ -133,9 +133,13 @@ def test_scores_of_extreme_weights_and_values():
         for name in ("accuracy", "f1_macro", "neg_log_loss", "roc_auc_ovr"):
             assert_allclose(scaled.score(name), held_out.score(name), rtol=1e-13)
     y, p = np.r_[1.0, 2, 4], np.r_[1.5, 2, 3]
-    expected = values.score("r2", y, p, np.ones(3))
-    for unit in (1e-200, 1e200):
-        assert_allclose(values.score("r2", y * unit, p * unit, np.ones(3)), expected, rtol=1e-13)
+    for name, power in (
+        ("r2", 0), ("explained_variance", 0), ("neg_root_mean_squared_error", 1),
+    ):  # fmt: skip
+        expected = values.score(name, y, p, np.ones(3))
+        for unit in (1e-200, 1e200):
+            found = values.score(name, y * unit, p * unit, np.ones(3))
+            assert_allclose(found, expected * unit**power, rtol=1e-13)
 
 
 def test_undefined_scores_are_nan():
@@ -204,6 +208,8 @@ def test_choice_of_the_best_and_of_the_simplest_that_is_nearly_best():
     among = np.array([False, True, False, False, False])
     assert chosen(scores, "one_standard_error", [cost], lambda best: among) == 1
     assert chosen(scores[:, :1], "one_standard_error", [cost]) == 1  # one fold has no such error
+    for unit in (1e-200, 1e200):  # whose squares are no floats
+        assert chosen(scores * unit, "one_standard_error", [cost]) == 3
     assert_array_equal(ranks(np.array([0.5, np.nan, 0.7, 0.5])), [2, 4, 1, 2])
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from mlcore.bounds.arguments import as_counts, as_real, refuse
+from mlcore.bounds.arguments import as_counts, as_range, as_real, refuse
 from mlcore.bounds.calculator import warn_of_confidence
 from mlcore.bounds.metrics.metric_intervals import rate_interval
 
@@ -26,8 +26,8 @@ def search_interval(
     .. math:: \frac1K \sum_k \Bigl[ L\bigl(\hat s_k, n_k, \tfrac{\delta}{2 K N}\bigr),
         U\bigl(\hat s_k, n_k, \tfrac{\delta}{2 K N}\bigr) \Bigr],
 
-    with K folds of :math:`n_k` test samples, N candidates, :math:`\hat s_k` the score on fold k and
-    the ends of `mean_loss_interval`. Given its training samples each fold is a fresh test set, and
+    with K folds of :math:`n_k` test samples, N candidates, :math:`\hat s_k` the score on fold k, and
+    ends from `hoeffding_bentkus_bound`. Given its training samples each fold is a fresh test set, and
     a union bound is over folds, candidates and ends. Assumes independent examples without weights,
     a grid that does not depend on them, and a score that is a mean over examples of values in a
     known range, as accuracy, minus the Brier score, or the mean of a bounded error; not AUC, F1, R²
@@ -68,7 +68,7 @@ def search_interval(
     >>> from mlcore.bounds import search_interval
     >>> from mlcore.datasets import load_digits
     >>> from mlcore.svm import SVCCV
-    >>> search = SVCCV(Cs=[1.0, 10.0], gammas=["scale"]).fit(*load_digits())
+    >>> search = SVCCV(Cs=[1.0, 10.0], gammas=[5e-4]).fit(*load_digits())
     >>> lower, upper = search_interval(search, 0.05)
     >>> bool(0.9 < lower < search.best_score_ < upper)
     True
@@ -77,9 +77,7 @@ def search_interval(
     warn_of_confidence(delta)
     scores, n_candidates = _scores(search, metric)
     sizes = _sizes(search, n_test_samples, len(scores))
-    low, high = (as_real(one, "value_range") for one in value_range)
-    if not low < high:
-        refuse("value_range", value_range, "two numbers, the smaller first")
+    low, high = as_range(value_range, "value_range")
     if not ((scores >= low) & (scores <= high)).all():
         refuse(
             "value_range", value_range, f"around all scores of {metric!r}, found {scores.tolist()}"
@@ -122,7 +120,7 @@ def _sizes(search, given, n_folds):
             "n_test_samples", None, "the numbers of test samples, for a search without weights "
             "that does not know them",
         )  # fmt: skip
-    sizes = np.broadcast_to(as_counts(sizes, "n_test_samples"), n_folds)
-    if (sizes < 1).any():
-        refuse("n_test_samples", sizes.tolist(), "at least 1")
-    return sizes
+    sizes = as_counts(sizes, "n_test_samples", at_least=1)
+    if sizes.shape not in ((), (n_folds,)):
+        refuse("n_test_samples", sizes.tolist(), f"one number, or one for each of {n_folds} folds")
+    return np.broadcast_to(sizes, n_folds)

@@ -91,6 +91,13 @@ def mean_scores(scores: np.ndarray) -> np.ndarray:
     return np.average(scores, axis=1)
 
 
+def _deviations(scores, ddof=0):
+    """Return the standard deviation over folds, for scores of any size."""
+    power = int(np.frexp(np.abs(scores).max(initial=0.0, where=np.isfinite(scores)))[1])
+    with np.errstate(invalid="ignore"):
+        return np.ldexp(np.ldexp(scores, -power).std(axis=-1, ddof=ddof), power)
+
+
 def ranks(mean: np.ndarray) -> np.ndarray:
     """Return the rank of each mean, 1 for the largest; NaN comes last."""
     loss = -np.where(np.isnan(mean), -np.inf, mean)
@@ -110,7 +117,7 @@ def chosen(
     best = int(ranks(mean).argmin())
     if rule == "best" or scores.shape[1] < 2 or not np.isfinite(mean[best]):
         return best
-    error = scores[best].std(ddof=1) / math.sqrt(scores.shape[1])
+    error = _deviations(scores[best], ddof=1) / math.sqrt(scores.shape[1])
     with np.errstate(invalid="ignore"):
         near = mean >= mean[best] - error
     if among is not None:
@@ -188,7 +195,7 @@ def _results(table, params, arrays, owner):
         for f, of_fold in enumerate(scores.T):
             results[f"split{f}_test_{name}"] = of_fold.copy()
         results[f"mean_test_{name}"] = mean
-        results[f"std_test_{name}"] = scores.std(axis=1)
+        results[f"std_test_{name}"] = _deviations(scores)
         results[f"rank_test_{name}"] = ranks(mean)
         if not np.isfinite(scores).all():
             warn("UserWarning", f"{owner}: some scores of {name!r} are not finite.")

@@ -13,12 +13,20 @@ def _mean(loss: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Callable[...,
     return lambda y, p, weight: -np.average(loss(y, p), axis=0, weights=weight)
 
 
-def _root(loss):
-    return lambda y, p, weight: -np.sqrt(-_mean(loss)(y, p, weight))
-
-
 def _squares(y, p):
     return np.square(y - p)
+
+
+def _power(values):
+    """Return the powers of two (n_targets,) that take squares into the range of floats."""
+    return np.frexp(np.abs(values).max(axis=0))[1]
+
+
+def _root_mean_square(y, p, weight):
+    error = y - p
+    power = _power(error)
+    square = np.average(np.square(np.ldexp(error, -power)), axis=0, weights=weight)
+    return -np.ldexp(np.sqrt(square), power)
 
 
 def _absolutes(y, p):
@@ -28,6 +36,10 @@ def _absolutes(y, p):
 def _squared_logarithms(y, p):
     _require(min(y.min(), p.min()) > -1, "targets and predictions above -1")
     return np.square(np.log1p(y) - np.log1p(p))
+
+
+def _root_mean_square_logarithm(y, p, weight):
+    return -np.sqrt(-_mean(_squared_logarithms)(y, p, weight))
 
 
 def _relative(y, p):
@@ -76,8 +88,7 @@ def _r2(y, p, weight):
     """The share of the variance of y that predictions explain; NaN for one sample."""
     if len(y) < 2:
         return np.full(y.shape[1], np.nan)
-    # Powers of two take the squares into the range of floats.
-    power = np.frexp(np.abs(y - y.mean(axis=0)).max(axis=0))[1]
+    power = _power(y - y.mean(axis=0))
     with np.errstate(over="ignore"):
         y, p = np.ldexp(y, -power), np.ldexp(p, -power)
         total = weight @ np.square(y - np.average(y, axis=0, weights=weight))
@@ -85,11 +96,15 @@ def _r2(y, p, weight):
 
 
 def _explained_variance(y, p, weight):
+    power = _power(y - y.mean(axis=0))
+
     def variance(values):
+        values = np.ldexp(values, -power)
         middle = np.average(values, axis=0, weights=weight)
         return np.average(np.square(values - middle), axis=0, weights=weight)
 
-    return _explained(variance(y - p), variance(y))
+    with np.errstate(over="ignore"):
+        return _explained(variance(y - p), variance(y))
 
 
 def _d2_absolute(y, p, weight):
@@ -107,12 +122,12 @@ METRICS: dict[str, Callable[..., np.ndarray]] = {
     "explained_variance": _explained_variance,
     "d2_absolute_error_score": _d2_absolute,
     "neg_mean_squared_error": _mean(_squares),
-    "neg_root_mean_squared_error": _root(_squares),
+    "neg_root_mean_squared_error": _root_mean_square,
     "neg_mean_absolute_error": _mean(_absolutes),
     "neg_median_absolute_error": lambda y, p, weight: -median(np.abs(y - p), weight),
     "neg_mean_absolute_percentage_error": _mean(_relative),
     "neg_mean_squared_log_error": _mean(_squared_logarithms),
-    "neg_root_mean_squared_log_error": _root(_squared_logarithms),
+    "neg_root_mean_squared_log_error": _root_mean_square_logarithm,
     "neg_mean_poisson_deviance": _mean(_poisson),
     "neg_mean_gamma_deviance": _mean(_gamma),
     "neg_max_error": _largest,
