@@ -70,7 +70,7 @@ def weighted_thresholds(
         refuse("new_weight", new.tolist(), "a sequence of weights, one for each new example")
     coverage = as_real(coverage, "coverage", above=0, below=1)
     order = np.argsort(scores, kind="stable")
-    # A power of two does not round, and keeps sums finite; equal weights become 1, as do their sums.
+    # A power of two does not round, and keeps sums finite; equal weights become 1 each.
     unit = np.ldexp(np.longdouble(1), int(np.frexp(weight.max())[1]))
     if len(np.unique(weight[weight > 0])) == 1:
         unit = np.longdouble(weight.max())

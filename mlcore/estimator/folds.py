@@ -133,8 +133,10 @@ def _require_members(classes, codes, n_folds):
 def _mask(indices: Any, n_samples: int) -> np.ndarray:
     """Return a mask of samples from indices or a mask."""
     indices = np.asarray(indices)
-    if indices.dtype.kind not in "iub":
+    if indices.ndim != 1:
+        raise TypeError(f"found indices of shape {indices.shape}")
+    if indices.dtype.kind not in "iub" and len(indices):
         raise TypeError(f"found indices of type {indices.dtype}")
     mask = np.zeros(n_samples, dtype=bool)
-    mask[indices] = True
+    mask[indices if len(indices) else []] = True
     return mask

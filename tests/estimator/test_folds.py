@@ -64,6 +64,8 @@ def test_pairs_and_splitters_are_masks_over_rows_with_weight():
         (4, ValueError, "Model: cv=4 cannot be greater than n_samples=3"),
         ([], ValueError, "Model: cv yields no pairs"),
         ([([0], [5])], ValueError, "Model: cv must yield pairs .* below 5"),
+        ([(1, 2)], ValueError, r"found indices of shape \(\)"),
+        ([([0], [])], ValueError, "fold without training or test samples"),
         ([([0], [2])], ValueError, "Model: cv yields a fold without training or test samples"),
     ],
 )

@@ -150,9 +150,16 @@ def test_undefined_scores_are_nan():
     assert one_class.score("average_precision") == 0
     single = HeldOut(np.ones(1), np.ones(1), {"predict": lambda: np.ones(1)}, None)
     assert np.isnan(single.score("r2"))
-    with pytest.raises(ValueError, match=r"score that scoring returns.*nan"):
+    with pytest.raises(ValueError, match="scoring='r2' is NaN on the samples"):
         as_scoring("r2", VALUE_SCORES, "raise", "Search").of(single)
     assert np.isnan(as_scoring("r2", VALUE_SCORES, np.nan, "Search").of(single)["score"])
+
+
+@each("returned", [{}, {3: 1.0}, None, "a"])
+def test_functions_return_numbers(returned):
+    held_out = HeldOut(np.ones(2), np.ones(2), {}, lambda: (None, None, np.ones(2), {}))
+    with pytest.raises(TypeError, match=r"Search: .*scoring return"):
+        as_scoring(lambda *_: returned, VALUE_SCORES, "raise", "Search").of(held_out)
 
 
 def test_error_score_replaces_a_score_that_fails():
@@ -173,6 +180,7 @@ def test_error_score_replaces_a_score_that_fails():
         ([], ValueError, "at least one"),
         ({}, ValueError, "at least one"),
         (["r2", "r2"], ValueError, "twice"),
+        ([["r2"]], TypeError, r"scoring=\['r2'\]"),
         ([len], ValueError, "need names"),
         ({3: "r2"}, TypeError, "key 3"),
         ({"a": 3}, TypeError, "scoring=3"),

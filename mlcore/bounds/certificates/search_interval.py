@@ -26,14 +26,14 @@ def search_interval(
     .. math:: \frac1K \sum_k \Bigl[ L\bigl(\hat s_k, n_k, \tfrac{\delta}{2 K N}\bigr),
         U\bigl(\hat s_k, n_k, \tfrac{\delta}{2 K N}\bigr) \Bigr],
 
-    with K folds of :math:`n_k` test samples, N candidates, :math:`\hat s_k` the score on fold k, and
-    ends from `hoeffding_bentkus_bound`. Given its training samples each fold is a fresh test set, and
+    with K folds of :math:`n_k` test samples, N candidates, :math:`\hat s_k` the score on fold k and
+    ends by `hoeffding_bentkus_bound`. Given its training samples each fold is a fresh test set, and
     a union bound is over folds, candidates and ends. Assumes independent examples without weights,
-    a grid that does not depend on them, and a score that is a mean over examples of values in a
-    known range, as accuracy, minus the Brier score, or the mean of a bounded error; not AUC, F1, R²
-    or balanced accuracy. Stratified folds are of independent examples given the numbers of classes:
-    the interval is for these shares of the classes then. The model refitted to all samples, which
-    saw more, is not what it speaks of.
+    a grid that does not depend on them (gamma="scale" does), and a score that is a mean over
+    examples of values in a known range, as accuracy, minus the Brier score, or the mean of a
+    bounded error; not AUC, F1, R² or balanced accuracy. Stratified folds are of independent
+    examples given the numbers of classes: the interval is for these shares of the classes then. The
+    model refitted to all samples, which saw more, is not what it speaks of.
 
     Parameters
     ----------

@@ -97,7 +97,7 @@ class Scoring(NamedTuple):
         scores: dict[str, float] = {}
         for name, scorer in self.scorers.items():
             if name in known:
-                scores[name] = self.number(known[name])
+                scores[name] = self.number(known[name], scorer)
                 continue
             try:
                 value = held_out.score(scorer)
@@ -111,15 +111,30 @@ class Scoring(NamedTuple):
                 )
                 value = self.error_score
             if isinstance(value, dict):
-                scores |= {key: self.number(one) for key, one in value.items()}
+                scores |= self._numbers(value)
             else:
-                scores[name] = self.number(value)
+                scores[name] = self.number(value, scorer)
         return scores
 
-    def number(self, value: Any) -> float:
+    def _numbers(self, values):
+        """Return the checked scores by name that a function returned."""
+        if not values or not all(isinstance(name, str) for name in values):
+            raise TypeError(
+                f"{self.owner}: scoring returned {values!r}, but must return a number, or a dict "
+                "of at least one name to a number."
+            )
+        return {name: self.number(value) for name, value in values.items()}
+
+    def number(self, value: Any, scorer: Any = None) -> float:
         """Return a score, checked to be a finite number if errors are raised."""
         if self.error_score is not None and isinstance(value, (float, np.floating)):
             return float(value)
+        if isinstance(scorer, str) and math.isnan(value):
+            raise ValueError(
+                f"{self.owner}: scoring={scorer!r} is NaN on the samples that a fold holds out; of "
+                "one sample or of one class some scores are not defined. Give other folds, or "
+                "error_score=nan."
+            )
         return as_real(value, "the score that scoring returns", owner=self.owner)
 
     def require(self, classes: np.ndarray, methods: Iterable[str]) -> int:
@@ -183,7 +198,7 @@ def as_scoring(scoring: Any, names: Iterable[str], error_score: Any, owner: str)
     if not isinstance(scoring, dict):
         if any(callable(one) for one in scoring):
             raise ValueError(f"{owner}: functions in scoring need names: give a dict.")
-        if len({*scoring}) < len(scoring):
+        if len({checked(one) for one in scoring}) < len(scoring):
             raise ValueError(f"{owner}: scoring={scoring!r} has a score twice.")
         ordered = scoring if isinstance(scoring, (list, tuple)) else sorted(scoring, key=str)
         scoring = {one: one for one in ordered}

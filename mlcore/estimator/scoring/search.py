@@ -45,7 +45,9 @@ class ScoreTable:
         """Set all scores of candidates (m,) on a fold, by name: (m,) each."""
         for name, values in scores.items():
             if not np.isfinite(values).all():
-                values = [self.scoring.number(value) for value in values]
+                values = [
+                    self.scoring.number(value, self.scoring.scorers.get(name)) for value in values
+                ]
             self._of(name)[candidates, fold] = values
 
     def _of(self, name):
