@@ -14,6 +14,7 @@ import numpy as np
 
 from mlcore.bounds.intervals import Interval
 from mlcore.checks import parameters
+from mlcore.checks.arrays import require_unmasked
 from mlcore.checks.parameters import refuse, within
 
 Number = float | np.integer | np.floating | Fraction  # for which calculators return numbers
@@ -157,6 +158,7 @@ def as_plain(array: np.ndarray) -> Any:
 
 
 def _real_array(value, name, allowed):
+    require_unmasked(value, name)
     try:
         array = np.asarray(value)
     except ValueError:  # ragged

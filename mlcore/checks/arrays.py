@@ -13,7 +13,7 @@ from mlcore.checks.errors import warn
 from mlcore.runtime.memory import require_memory
 
 _REFUSED = (str, bytes, np.datetime64, np.timedelta64, np.ndarray)
-_MISSING = ("NoneType", "NAType", "NaTType")
+MISSING = ("NoneType", "NAType", "NaTType")
 _SHOWN = 5  # names of columns in a message
 _EXACT = 2**53  # integers up to it have a float64 of their own
 
@@ -41,11 +41,7 @@ def plain_array(values: Any, name: str) -> np.ndarray:
             f"{name} is of type {_type_name(values)}, but must be a NumPy array, "
             "a data frame or nested lists."
         )
-    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        raise ValueError(
-            f"{name} has {np.ma.count_masked(values)} masked values, which count as missing: "
-            "fill or drop them first (NaN is not accepted either)."
-        )
+    require_unmasked(values, name)
     # The array; tables of mixed types are put together column by column.
     try:
         array = np.asarray(values) if not _converts_badly(values) else _by_columns(values)
@@ -66,6 +62,15 @@ def plain_array(values: Any, name: str) -> np.ndarray:
             "a data frame or nested lists."
         )
     return array
+
+
+def require_unmasked(values: Any, name: str) -> None:
+    """Refuse masked values, of which NumPy would make the numbers below the mask."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise ValueError(
+            f"{name} has {np.ma.count_masked(values)} masked values, which count as missing: "
+            "fill or drop them first (NaN is not accepted either)."
+        )
 
 
 def _converts_badly(values):
@@ -242,7 +247,7 @@ def refuse_row(
 def _floats_from_objects(array, name, missing, table):
     flat = array.ravel().tolist()
     kinds = dict.fromkeys(map(type, flat))
-    absent = {kind for kind in kinds if kind.__name__ in _MISSING}
+    absent = {kind for kind in kinds if kind.__name__ in MISSING}
     if absent:
         marks = np.array([type(value) in absent for value in flat]).reshape(array.shape)
         if not missing:

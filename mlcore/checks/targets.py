@@ -6,11 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from mlcore.checks.arrays import as_floats, plain_array, real_array, require_finite
+from mlcore.checks.arrays import MISSING, as_floats, plain_array, real_array, require_finite
 from mlcore.checks.errors import warn
 from mlcore.checks.parameters import as_real
-
-_MISSING = ("NoneType", "NAType", "NaTType")
 
 
 def as_targets(
@@ -284,7 +282,7 @@ def _require_one_type(values, name):
     """Refuse objects that are missing, or of types that do not sort together."""
     kinds = set(map(type, values))
     names = sorted(kind.__name__ for kind in kinds)
-    missing = [name for name in names if name in _MISSING]
+    missing = [name for name in names if name in MISSING]
     if missing:
         raise ValueError(f"Input {name} contains NaN (as {missing[0]}): every label must be given.")
     if all(issubclass(kind, numbers.Real) for kind in kinds):

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from each import each
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import gammaln, xlogy
 from scipy.stats import binomtest
@@ -209,3 +210,16 @@ def test_rates_of_classes_fail_together_no_more_often_than_delta():
     assert rates == certify(predicted, y=y, delta=delta).classes
     assert 0 < failures <= delta * runs
     assert math.isclose(named.sum(), 1)
+
+
+@each("scale", [1e-150, 1e150, 8e307])
+def test_losses_of_any_size(scale):
+    y = np.linspace(0, 1, 300)
+    plain = compare_models(0.5 * y, y, y=y, loss="absolute", value_range=(0, 1))
+    found = compare_models(
+        0.5 * y * scale, y * scale, y=y * scale, loss="absolute", value_range=(0, scale)
+    )
+    for name in ("difference", "lower", "upper"):
+        assert_allclose(getattr(found, name) / scale, getattr(plain, name), rtol=1e-12)
+    with pytest.raises(ValueError, match="value_range=.*whose square is a finite float"):
+        compare_models(y, y, y=y, loss="squared", value_range=(0, 1e307))

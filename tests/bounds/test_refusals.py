@@ -3,6 +3,7 @@
 import inspect
 import math
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -48,6 +49,10 @@ class Always:
 
 
 # For every function a call that is fine, each argument with the kind of its values.
+SEARCH = SimpleNamespace(
+    cv_results_={"split0_test_score": np.array([0.5]), "mean_test_score": np.array([0.5])},
+    best_index_=0,
+)
 CALLS = {
     "auc_interval": {"positive_scores": ([0.5, 1.0], None), "negative_scores": ([0.5], None),
         "delta": (0.1, "delta")},
@@ -177,6 +182,8 @@ CALLS = {
         "delta": (0.1, "delta"), "k": (1, "count"), "log_messages": (1.0, "nonnegative"),
         "method": ("binomial", "choice")},
     "sauer_bound": {"m": (9, "count"), "vc_dimension": (3, "count")},
+    "search_interval": {"search": (SEARCH, None), "delta": (0.1, "delta"),
+        "metric": ("score", "choice"), "n_test_samples": (4, "positive count")},
     "shatters": {"H": ([[0, 1]], "table"), "subset": ([0], None)},
     "stability_bound": {"risk": (0.1, "nonnegative"), "beta": (0.1, "nonnegative"),
         "m": (9, "positive count"), "delta": (0.1, "delta"), "value_range": (1.0, "positive")},
@@ -362,3 +369,23 @@ def test_numpy_numbers_and_whole_floats_are_taken():
 def test_combinations_that_are_no_theorem_are_refused(call, named):
     with pytest.raises(ValueError, match=named):
         call()
+
+
+@each("call", [
+    lambda values: bounds.mean_loss_interval(values, 0.1),
+    lambda values: bounds.jaccard_interval(values, 1, 1, 0.1),
+    lambda values: bounds.RiskMonitor(0.1).update(values),
+    lambda values: bounds.certify(values, y=[0, 1, 1]),
+    lambda values: bounds.certify([0, 1, 1], y=values),
+])  # fmt: skip
+def test_masked_values_are_missing(call):
+    call(np.ma.array([0, 1, 1], mask=False))
+    with pytest.raises(ValueError, match="has 1 masked values"):
+        call(np.ma.array([0, 1, 1], mask=[False, True, False]))
+
+
+@each("missing", [None, math.nan])
+def test_true_labels_are_not_missing(missing):
+    y = np.array([0, missing, 1], dtype=object)
+    with pytest.raises(ValueError, match=r"^y=.*none of them missing"):
+        bounds.certify([0, 1, 1], y=y)

@@ -15,7 +15,7 @@ from mlcore.bounds.certificates.class_rates import rates_of_classes
 from mlcore.bounds.certificates.classifier_margins import as_machine
 from mlcore.bounds.certificates.classifiers import as_classifier, as_table, labels_of, searched
 from mlcore.bounds.certificates.freshness import unsure_of
-from mlcore.bounds.certificates.losses import LossName, as_loss
+from mlcore.bounds.certificates.losses import LossName, as_loss, mean_of
 from mlcore.bounds.certificates.metrics import (
     Measured,
     MetricName,
@@ -262,7 +262,7 @@ def _of_fresh(measured, role, delta, budget):
     y, predicted, loss = measured.y, measured.predicted, measured.loss
     if loss is not None:
         losses = loss(y, predicted)
-        mean = math.fsum(losses) / len(y)
+        mean = mean_of(losses)
         inputs = {"mean_loss": mean, "m": len(y), "value_range": loss.value_range}
         return inputs, *_of_losses(losses, inputs, role, delta, budget), ()
     inputs = {"k": int((predicted != y).sum()), "m": len(y)}

@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from mlcore.bounds.arguments import refuse
+from mlcore.checks.arrays import MISSING, require_unmasked
 
 _NAMED = {
     "clusterer": "a clusterer, whose numbers are no labels",
@@ -81,6 +82,9 @@ def labels_of(
         _refuse_shape("y" + suffix, labels, expected if X is None else rows)
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         refuse("y" + suffix, y, "finite")
+    if labels.dtype.kind == "O":
+        if any(type(label).__name__ in MISSING or label != label for label in labels.tolist()):
+            refuse("y" + suffix, y, "labels, none of them missing")
     # Predict, and check the predictions.
     predictions = classifier.predictions if classifier.predict is None else classifier.predict(X)
     predicted = _array(predictions, "predictions")
@@ -213,6 +217,7 @@ def _is_number(value):
 
 
 def _array(y, name):
+    require_unmasked(y, name)
     try:
         return np.asarray(y)
     except ValueError:  # ragged

@@ -11,7 +11,7 @@ from mlcore.bounds.arguments import as_count, as_delta, as_real, refuse
 from mlcore.bounds.calculator import calculator, warn_of_confidence
 from mlcore.bounds.certificates.classifiers import as_classifier, labels_of
 from mlcore.bounds.certificates.freshness import unsure_of
-from mlcore.bounds.certificates.losses import LossName, as_loss
+from mlcore.bounds.certificates.losses import LossName, as_loss, mean_of
 from mlcore.bounds.certificates.report import for_terminal, to_safe_side
 from mlcore.bounds.concentration.binomial_tail import binomial_tail
 from mlcore.bounds.held_out import clopper_pearson
@@ -420,14 +420,14 @@ def compare_models(
     )
     warn_of_confidence(delta)
     m = len(differences)
-    means = tuple(math.fsum(values) / m for values in losses)
+    means = mean_of(losses[0]), mean_of(losses[1])
     return LossComparison(
         names,
         measure.name,
         delta,
         m,
         means,
-        math.fsum(differences) / m,
+        mean_of(differences),
         lower,
         upper,
         unsure[0] or unsure[1],

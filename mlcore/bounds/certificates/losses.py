@@ -48,7 +48,7 @@ def as_loss(loss: Any, value_range: Any) -> Loss:
         low, high = as_range(value_range, "value_range")
         if loss == "absolute":
             return Loss(loss, _absolute, (0.0, high - low), (low, high))
-        square = (high - low) ** 2
+        square = (high - low) * (high - low)
         if not 0 < square < math.inf:
             refuse("value_range", value_range, "of a length whose square is a finite float above 0")
         return Loss(loss, _squared, (0.0, square), (low, high))
@@ -56,6 +56,12 @@ def as_loss(loss: Any, value_range: Any) -> Loss:
         refuse("loss", loss, f"{' or '.join(map(repr, NAMES))}, or a function of y and predictions")
     ends = (0.0, 1.0) if value_range is None else as_range(value_range, "value_range")
     return Loss(getattr(loss, "__name__", type(loss).__name__), loss, ends, None)
+
+
+def mean_of(losses: np.ndarray) -> float:
+    """Return the mean of losses (m,), whose sum may be no float."""
+    power = int(np.frexp(np.abs(losses).max())[1])
+    return math.ldexp(math.fsum(np.ldexp(losses, -power)) / len(losses), power)
 
 
 def numbers_in(

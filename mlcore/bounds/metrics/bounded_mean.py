@@ -97,7 +97,7 @@ def on_range(interval: tuple[float, float], low: float, high: float) -> tuple[fl
     if low == 0:
         return lower * high * (1 - _EPSILON), min(upper * high * (1 + _EPSILON), high)
     length = high - low
-    slack = 4 * _EPSILON * (abs(low) + length)
+    slack = 4 * _EPSILON * abs(low) + 4 * _EPSILON * length
     return max(low + length * lower - slack, low), min(low + length * upper + slack, high)
 
 

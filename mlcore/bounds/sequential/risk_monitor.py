@@ -12,6 +12,7 @@ from mlcore.bounds.calculator import warn_of_confidence
 from mlcore.bounds.certificates.report import for_terminal, to_safe_side
 from mlcore.bounds.held_out import binomial_tail_inversion, hoeffding_bentkus_bound
 from mlcore.bounds.sequential.running_mean import running_mean_interval
+from mlcore.checks.arrays import require_unmasked
 from mlcore.checks.errors import warn
 from mlcore.estimator.printed import fields_as_table
 
@@ -400,6 +401,7 @@ def _payoffs(rate):
 
 def _as_losses(losses, name, largest):
     """Return losses as float64 (n,), from 0 to the largest, and True if they are counts by type."""
+    require_unmasked(losses, name)
     if not is_single(losses) or isinstance(losses, range):
         try:
             losses = np.asarray(losses)
