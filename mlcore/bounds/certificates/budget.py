@@ -15,7 +15,7 @@ from mlcore.bounds.calculator import warn_of_confidence
 from mlcore.bounds.certificates.certificate import Bound, Certificate
 from mlcore.bounds.certificates.report import for_terminal, to_safe_side
 from mlcore.bounds.held_out import clopper_pearson
-from mlcore.bounds.metrics.metric_intervals import auc_interval, f1_interval
+from mlcore.bounds.metrics.metric_intervals import auc_interval, f1_interval, pairs_won
 from mlcore.checks import as_labels
 from mlcore.checks.arrays import plain_array
 from mlcore.estimator.tables import frame, table, text
@@ -317,10 +317,9 @@ def classification_statements(
             refuse("scores", f"of shape {scores.shape}", f"one for each of {m} examples")
         if not 0 < truth.sum() < m:
             refuse("y", y, "of examples of both classes, without which the AUC has no meaning")
-        high, low = scores[truth], np.sort(scores[~truth])
-        ahead = sum(int(np.searchsorted(low, high, side=s).sum()) for s in ("left", "right"))
-        estimate = ahead / (2 * len(high) * len(low))
-        statements["AUC"] = (estimate, partial(auc_interval, high, low))
+        high, low = scores[truth], scores[~truth]
+        won, pairs = pairs_won(high, low)
+        statements["AUC"] = (won / pairs, partial(auc_interval, high, low))
     return statements
 
 
