@@ -72,7 +72,7 @@ def weighted_thresholds(
     order = np.argsort(scores, kind="stable")
     # A power of two does not round, and keeps sums finite; equal weights become 1 each.
     unit = np.ldexp(np.longdouble(1), int(np.frexp(weight.max())[1]))
-    if len(np.unique(weight[weight > 0])) == 1:
+    if weight[weight > 0].min() == weight.max():
         unit = np.longdouble(weight.max())
     sums = np.cumsum(weight[order] / unit)
     exact = Fraction(repr(coverage))
