@@ -44,7 +44,7 @@ class MinCut:
 
     def track_gap(self, cuts, graph):
         """The cut minus the bound below it, relative, in units of rounding."""
-        value, _, bound, _ = min_cut(self.K, *self.ends)
+        value, _, bound = min_cut(self.K, *self.ends)
         return (value - bound) / value / np.finfo(float).eps if value else 0.0
 
     track_gap.unit = "eps"

@@ -23,17 +23,14 @@ def searched(scores, best=None, name="score", sizes=None):
     return SimpleNamespace(cv_results_=results, best_index_=best, n_test_samples_=sizes)
 
 
-def by_count_alone(right, n, delta):
-    """Ends that fail with delta / 2 each, for a share of n values that are 1."""
-    return (
-        max(0, 1 - hoeffding_bentkus_bound((n - right) / n, n, delta / 2)),
-        hoeffding_bentkus_bound(right / n, n, delta / 2),
-    )
+def ends_of_rate(k, n, delta):
+    """Ends for a rate of which k of n were seen, each of which may fail with delta."""
+    lower = 1 - hoeffding_bentkus_bound((n - k) / n, n, delta)
+    return lower, hoeffding_bentkus_bound(k / n, n, delta)
 
 
 def test_one_fold_and_candidate_are_one_test_set():
     for wrong, n in ((0, 10), (7, 100), (50, 50)):
-        expected = by_count_alone(n - wrong, n, 0.1)
         found = search_interval(searched([[1 - wrong / n]], sizes=[n]), 0.1)
         assert_allclose(found, ends_of_rate(n - wrong, n, 0.05), rtol=1e-12, atol=1e-12)
 
@@ -43,7 +40,7 @@ def test_ends_are_means_over_folds_that_pay_for_folds_and_candidates():
     sizes = [10, 20, 30]
     found = search_interval(searched(scores, sizes=sizes), 0.2)
     expected = [
-        by_count_alone(round(s * n), n, 0.2 / 12) for s, n in zip(scores[0], sizes, strict=True)
+        ends_of_rate(round(s * n), n, 0.1 / 12) for s, n in zip(scores[0], sizes, strict=True)
     ]
     assert_allclose(found, np.mean(expected, axis=0), rtol=1e-12)
     brier = search_interval(
