@@ -192,8 +192,6 @@ class MixedMixture(Mixture):
         make = _KINDS[kind]
         taken = set(_OF_PARTS) & set(make().get_params(deep=False))
         own = {name: getattr(self, name) for name in taken}
-        if kind == "gaussian" and not as_covariance_type(self.covariance_type).independent:
-            own["missing"] = "error"
         return make(**own)
 
     def _check_X(self, X, *, reset, like=None, **options):
@@ -223,11 +221,23 @@ class MixedMixture(Mixture):
         parts = {}
         for kind, part in given.items():
             checked = models[kind]._check_X(part, reset=reset)
+            if kind == "gaussian":
+                self._require_known(checked)
             plain = isinstance(checked, np.ndarray)
             parts[kind] = checked.astype(np.float64, copy=False) if plain else checked
         return MixedRows(
             parts, {kind: _without_rows(part) for kind, part in given.items()}, columns
         )
+
+    def _require_known(self, X):
+        """Refuse missing values of numbers whose covariance family does not take them."""
+        family = as_covariance_type(self.covariance_type)
+        if self.missing == "ignore" and not family.independent and np.isnan(X).any():
+            raise ValueError(
+                f"{type(self).__name__}: columns of numbers have missing values, which "
+                f"covariance_type={family.name!r} does not take here: choose 'diag', 'spherical', "
+                "or a family whose name ends in I."
+            )
 
     def _as_first(self, X, like):
         X = super()._as_first(X, like)

@@ -328,8 +328,10 @@ def _shares(logs, weights):
     impossible = top[:, 0] == -np.inf
     if impossible.any():  # under every component: all share the row
         joint[impossible], top[impossible] = 0.0, 0.0
-    density = top + np.log(np.exp(joint - top).sum(axis=1, keepdims=True))
-    joint -= density
+    joint -= top
+    log_sum = np.log(np.exp(joint).sum(axis=1, keepdims=True))
+    density = top + log_sum
+    joint -= log_sum  # not the density, which is rounded for rows far from the means
     return np.where(impossible, -np.inf, density[:, 0]), joint
 
 

@@ -64,7 +64,7 @@ class MixtureSelection(NamedTuple):
             str(k): [bic.get((kind, k), math.nan) for kind in kinds] for k in dict.fromkeys(numbers)
         }
         text = tables.text(crossed, best=kinds.index(types[best]))
-        text = text.replace("<- best", f"<- best with {numbers[best]} components")
+        text = text.replace("<- best", f"<- best with n_components={numbers[best]}")
         return f"{text}\n(to_frame() has all columns)"
 
     @property

@@ -339,6 +339,24 @@ def test_features_that_are_none_are_refused(known):
         model.conditional(known, [0.0] * len(known))
     with pytest.raises(ValueError, match="values"):
         model.conditional([0], [np.nan])
+    with pytest.raises(ValueError, match="values contains a value whose square overflows"):
+        model.conditional([0], [1e160])
+
+
+@each("kind", ("VVV", "EEE", "VVI", "VII"))
+@each("far", [3.0, 1e4, 1e10, 1e150])
+def test_a_value_of_equal_density_in_the_components_leaves_the_weights(kind, far):
+    S = np.eye(2) if kind[2] == "I" else np.array([[1.0, 0.5], [0.5, 1.0]])
+    weights, means = [0.3, 0.7], [[0.0, -1.0], [0.0, 1.0]]
+    model = GaussianMixture.from_parameters(weights, means, [S, S], kind)
+    given = model.conditional([0], [far])
+    assert_allclose(given.weights_.sum(), 1, rtol=1e-14)
+    if far < 1e5:  # or weights are rounded beside the squared distance
+        assert_allclose(given.weights_, weights, rtol=1e-15 * (far**2 + 10))
+    assert_allclose(given.means_[:, 0], S[0, 1] * far + [-1, 1], rtol=1e-14)
+    C = model.set_params(missing="ignore").conditional_mean([[far, np.nan]], return_cov=True)[1]
+    if far < 1e5:  # or -1 and 1 are lost beside the mean
+        assert_allclose(C[0, 1, 1], 1 - S[0, 1] ** 2 + 4 * 0.3 * 0.7, rtol=1e-8)
 
 
 def never_together(X, w=None):

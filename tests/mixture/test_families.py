@@ -498,9 +498,9 @@ def test_all_families_are_compared():
     header, *lines, last = str(found).splitlines()
     assert header.split() == ["bic,", "n_components", "1", "2"] and len(lines) == 14
     for family, line in zip(FAMILIES, lines, strict=True):
-        printed = line.removesuffix(" <- best with 2 components").split()
+        printed = line.removesuffix(" <- best with n_components=2").split()
         own = table["bic"][table["covariance_type"] == family]
         assert printed == [family, *(f"{value:.6g}" for value in own)]
-        assert line.endswith("best with 2 components") == (family == "VEV")
+        assert line.endswith("best with n_components=2") == (family == "VEV")
     assert last == "(to_frame() has all columns)"
     assert set(TYPES) > set(FAMILIES)

@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from each import each
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
@@ -275,8 +276,33 @@ def test_samples_have_the_holes_and_totals_of_the_data():
         ({"gaussian": [0]}, "column 1 of X 0 times"),
         ({"gaussian": [0, 1], "bernoulli": [1]}, "column 1 of X 2 times"),
         ({"gaussian": ["a", 1]}, "'a', which is no column"),
+        ({"gaussian": [[0], 1]}, r"\[0\], which is no column"),
     ],
 )
 def test_wrong_columns_are_named(columns, message):
     with pytest.raises(ValueError, match=message):
         MixedMixture(1, columns=columns).fit([[0.0, 1.0], [1.0, 0.0]])
+
+
+@each("own", [0, None, "ab"])
+def test_columns_of_a_kind_are_a_list(own):
+    with pytest.raises(TypeError, match=r"columns\['gaussian'\]=.* must be a list of columns"):
+        MixedMixture(1, columns={"gaussian": own}).fit([[0.0], [1.0]])
+
+
+def test_numbers_are_missing_for_variances_alone():
+    X, columns = [[1.0, "a"], [None, "b"], [2.0, "a"]], {"gaussian": [0], "categorical": [1]}
+    model = MixedMixture(1, columns=columns, missing="ignore", covariance_type="EEE")
+    with pytest.raises(ValueError, match="covariance_type='EEE' does not take here: choose 'diag'"):
+        model.fit(X)
+    model.set_params(covariance_type="EEI").fit(X)
+    assert model.parts_["gaussian"].means_[0, 0] == pytest.approx(1.5, rel=1e-3)
+
+
+@each("far", [10.0, 1e9, 1e100])
+def test_probabilities_of_far_rows_sum_to_one(far):
+    X = [[-1.0, 0], [1.0, 0], [-1.0, 1], [1.0, 1]] * 5
+    columns = {"gaussian": [0], "bernoulli": [1]}
+    model = MixedMixture(2, columns=columns, alpha=1.0, tol=0, max_iter=1, random_state=0)
+    model.fit(X)
+    assert_allclose(model.predict_proba([[far, 0], [-far, 1]]).sum(axis=1), 1, rtol=1e-12)

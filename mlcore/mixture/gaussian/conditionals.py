@@ -4,13 +4,13 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
-from scipy.special import logsumexp
 
 from mlcore.mixture.gaussian.covariances import CovarianceType
 from mlcore.mixture.gaussian.parameters import Parameters
 from mlcore.runtime.memory import require_memory
 
 _ROWS = 1024  # at a time
+_LARGEST = 4e307  # of squared distances, as in the E-step
 
 
 def marginal(parameters: Parameters, family: CovarianceType, features: np.ndarray) -> Any:
@@ -42,8 +42,10 @@ def conditional(
     if not len(known):
         return np.exp(log_joint), new_means, new_sigma
     if family.independent:
-        variances = family.variances(sigma, k, d)[:, known]
-        log_joint -= 0.5 * (offsets**2 / variances + np.log(variances)).sum(axis=2)
+        deviations = np.sqrt(family.variances(sigma, k, d)[:, known])
+        with np.errstate(over="ignore"):
+            squares = ((offsets / deviations) ** 2).sum(axis=2)
+        log_joint -= 0.5 * np.minimum(squares, _LARGEST) + np.log(deviations).sum(axis=1)
     else:
         new_sigma = new_sigma.copy()
         matrices = sigma[None] if family.shared else sigma
@@ -52,12 +54,15 @@ def conditional(
             L = cholesky(S[np.ix_(known, known)], lower=True)
             z = solve_triangular(L, offsets[:, own].reshape(-1, len(known)).T, lower=True)
             cross = solve_triangular(L, S[np.ix_(known, others)], lower=True)
-            squares = (z**2).sum(axis=0).reshape(n, -1)
+            with np.errstate(over="ignore"):
+                squares = np.minimum((z**2).sum(axis=0), _LARGEST).reshape(n, -1)
             log_joint[:, own] -= 0.5 * squares + np.log(np.diag(L)).sum()
             new_means[:, own] += (z.T @ cross).reshape(n, -1, len(others))
             into = ... if family.shared else place
             new_sigma[into] -= cross.T @ cross
-    return np.exp(log_joint - logsumexp(log_joint, axis=1, keepdims=True)), new_means, new_sigma
+    # The sum is taken after exp: far from the means, rounding of its logarithm would show.
+    r = np.exp(log_joint - log_joint.max(axis=1, keepdims=True))
+    return r / r.sum(axis=1, keepdims=True), new_means, new_sigma
 
 
 def covariances_given_known(

@@ -6,6 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from mlcore.checks import as_bool, as_integer, as_random_state, as_real
+from mlcore.checks.arrays import require_finite
 from mlcore.checks.missing import Missing
 from mlcore.estimator.model import warn
 from mlcore.kernels.structured.mixture_scores import ScoreTable
@@ -473,6 +474,7 @@ class GaussianMixture(Mixture):
         owner, d = type(self).__name__, self.means_.shape[1]
         chosen = _as_features(known, "known", d, d - 1, owner)
         given = start_values.finite_array(values, "values", chosen.shape, f"{owner}: ")
+        require_finite(given[None], "values", owner)
         parameters = self._fitted_components().parameters(self)
         family = as_covariance_type(self.covariance_type_)
         weights, means, sigma = conditional(parameters, family, chosen, given[None])

@@ -1,5 +1,6 @@
 """Columns of several kinds: which columns of X are of which."""
 
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,9 @@ def require_kinds(columns: Any, kinds: Any, owner: str) -> None:
         raise ValueError(
             f"{owner}: columns must be None or a dict of some of {list(kinds)}, not {columns!r}."
         )
+    for kind, own in (columns or {}).items():
+        if isinstance(own, str) or not np.iterable(own):
+            raise TypeError(f"{owner}: columns[{kind!r}]={own!r} must be a list of columns.")
 
 
 def column_kinds(
@@ -24,8 +28,9 @@ def column_kinds(
         return {"gaussian": np.arange(n_features)}
     numbers = {name: j for j, name in enumerate([] if names is None else names.tolist())}
     numbers |= {j: j for j in range(n_features)}
-    lists = {kind: list(own) for kind, own in columns.items() if len(own)}
-    foreign = [name for own in lists.values() for name in own if name not in numbers]
+    lists = {kind: own for kind, given in columns.items() if (own := list(given))}
+    listed = [name for own in lists.values() for name in own]
+    foreign = [name for name in listed if not isinstance(name, Hashable) or name not in numbers]
     if foreign:
         raise ValueError(f"{owner}: columns has {foreign[0]!r}, which is no column of X.")
     places = {
