@@ -38,7 +38,7 @@ def as_samples(
         _require_shape(X.shape, name, owner, min_samples)
         return X
     argument, original = X, real_array(X, name)
-    _require_matrix(original, name, owner, X)
+    require_matrix(original, name, owner, X)
     _require_shape(original.shape, name, owner, min_samples)
     X = as_floats(original, float_type(original.dtype) if dtype is None else dtype)
     if check_finite:
@@ -59,7 +59,8 @@ def _precision(like):
     return np.dtype(like)
 
 
-def _require_matrix(array, name, owner, argument):
+def require_matrix(array: np.ndarray, name: str, owner: str, argument: Any) -> None:
+    """Refuse an array that has not two dimensions; `argument` is what the user gave."""
     if array.ndim == 2:
         return
     if array.ndim == 1 and hasattr(argument, "to_frame"):

@@ -499,3 +499,9 @@ def test_declared_numbers_ascend():
     assert_allclose(model.score_samples(later), np.log([1 / 3, 2 / 3]))
     numbers = pd.DataFrame({"size": [1.0, np.nan]})
     assert_allclose(model.score_samples(numbers), [np.log(1 / 3), 0], atol=1e-15)
+
+
+@each("X", [["a", "b"], np.array(["a", "b"]), [[["a"]]]])
+def test_strings_that_are_no_matrix_are_told_so(X):
+    with pytest.raises(ValueError, match=r"X: (expected 2D array|found array with dim 3)"):
+        CategoricalMixture(1).fit(X)

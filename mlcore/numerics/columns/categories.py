@@ -16,6 +16,7 @@ from mlcore.checks.arrays import (
     plain_array,
     require_exact,
 )
+from mlcore.checks.samples import require_matrix
 
 UNSEEN, MISSING = -2, -1  # codes that are no place in the categories
 _TIMES = datetime.date, np.datetime64
@@ -28,12 +29,16 @@ _FAMILIES = numbers.Real, str, bytes, _TIMES, _DURATIONS
 def as_table(X: Any) -> np.ndarray | None:
     """Return X as an array (n, d) of objects or of times if it holds strings or times, else None.
 
-    Matrices alone are tables.
+    ValueError for strings or times that are no matrix.
     """
     if sp.issparse(X):
         return None
     array = plain_array(X, "X")
-    if array.ndim != 2 or array.dtype.kind not in "OUSTmM":
+    if array.dtype.kind not in "OUSTmM":
+        return None
+    if array.ndim != 2:
+        if any(isinstance(value, _NO_NUMBERS) for value in array.astype(object).flat):
+            require_matrix(array, "X", "", X)
         return None
     if array.dtype.kind in "mM":
         return array
