@@ -128,6 +128,10 @@ class Components(ABC):
         """Return a bound on the rounding error of the `objective` that `step` gave on n rows."""
         return _ROUNDINGS * (1 + abs(objective))
 
+    def resolves(self, parameters: Any, tol: float) -> bool:
+        """Return False if rounding of the M-step hides changes of the objective by `tol`."""
+        return True
+
     def ties(self, rows: Any, known: Any = None, share: float = 1.0) -> Any:
         """Return the `Ties` of the rows; None for components that no tied value can hold up.
 

@@ -113,7 +113,8 @@ class EM:
                 self._progress.step(number, run.trace[-1], run.change)
             if run.change < 0:
                 self._note_fall(run, before)
-            run.converged = abs(run.change) < self.tol and self._next_gain(run) < self.tol
+            settled = abs(run.change) < self.tol and self._next_gain(run) < self.tol
+            run.converged = settled and components.resolves(run.parameters, self.tol)
         self._judge(run)
 
     def _note_fall(self, run, before):

@@ -225,6 +225,10 @@ class MixedComponents(Components):
         pairs = zip(self.parts.values(), parameters.parts, strict=True)
         return sum(part.rounding(own, objective, n) for part, own in pairs)
 
+    def resolves(self, parameters: MixedParameters, tol: float) -> bool:
+        pairs = zip(self.parts.values(), parameters.parts, strict=True)
+        return all(part.resolves(own, tol) for part, own in pairs)
+
     def log_prior(self, parameters: Any) -> float:
         pairs = zip(self.parts.values(), parameters.parts, strict=True)
         return float(sum(part.log_prior(own) for part, own in pairs))

@@ -484,6 +484,20 @@ def test_missing_values_of_independent_features(family):
     assert abs(model.lower_bound_) < 4
 
 
+@each("family", ["EVE", "VVE", "EEV", "VEV"])
+def test_axes_that_rounding_loses_are_no_convergence(family):
+    X = np.random.default_rng(0).normal(size=(60, 4)) + 3 * (np.arange(60) % 2)[:, None]
+    options = {"covariance_type": family, "random_state": 0, "max_iter": 20}
+    far = X * [1.0, 1e10, 1e5, 1.0]
+    with pytest.warns(ConvergenceWarning) as told:
+        model = GaussianMixture(2, **options).fit(far)
+    assert not model.converged_
+    assert any("scale the features" in str(one.message) for one in told)
+    near = GaussianMixture(2, **options).fit(X * [1.0, 1e4, 1e2, 1.0])
+    assert near.converged_ and np.diff(near.log_likelihood_trace_).min() > -1e-6
+    assert GaussianMixture(2, **(options | {"covariance_type": "VVV"})).fit(far).converged_
+
+
 # ---- selection
 
 

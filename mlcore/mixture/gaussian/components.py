@@ -19,6 +19,7 @@ from mlcore.mixture.seeds import drawn
 from mlcore.runtime.memory import require_memory
 
 _DRAWN = 1 << 19  # values at a time
+_LOST_AXES = 1e-6  # rounding of the likelihood that is no reason to go on, whatever tol
 _START_STEPS = 2  # of EM from each clustering of some rows, to tell the best
 _NARROW, _WIDE = 1e-12, 1e12  # deviations whose squares float32 holds
 # How far a mean may move in a step, in deviations squared, before its moments about the old mean
@@ -158,6 +159,9 @@ class GaussianComponents(Components):
 
     def rounding(self, parameters: Parameters, objective: float, n: float) -> float:
         return rounding(self.family, parameters, self.scale.origin, objective, n)
+
+    def resolves(self, parameters: Parameters, tol: float) -> bool:
+        return self.family.rounding_of_axes(parameters) <= max(tol, _LOST_AXES)
 
     def ties(self, rows: Rows, known: tuple[Any, ...] | None = None, share: float = 1.0) -> Ties:
         origin, power = self.scale.origin, self.weight_power

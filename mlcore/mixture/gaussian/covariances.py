@@ -105,8 +105,9 @@ class Full(Matrices):
         # A variance is wrong by EPS of the largest: about the likeliest that counts squared.
         d = parameters.means.shape[1]
         largest = np.trace(parameters.covariances, axis1=1, axis2=2)
-        of_precisions = (parameters.factors**2).sum(axis=(1, 2))
-        return d * (EPS * (largest * of_precisions).max()) ** 2
+        with np.errstate(over="ignore"):
+            of_precisions = (parameters.factors**2).sum(axis=(1, 2))
+            return d * float(np.square(EPS * (largest * of_precisions).max()))
 
     def second_moments(self, sums: np.ndarray, k: int, d: int, rows: Any) -> np.ndarray:
         upper, place = sums.reshape(k, d, d), np.arange(d)

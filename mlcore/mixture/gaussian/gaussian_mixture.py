@@ -531,6 +531,14 @@ class GaussianMixture(Mixture):
 
     def _report(self, run, components):
         super()._report(run, components)
+        if self.tol and not components.resolves(run.parameters, self.tol):
+            warn(
+                "ConvergenceWarning",
+                f"{type(self).__name__}: variances along the axes of components differ by so much "
+                f"that rounding may move the likelihood by more than tol={self.tol:g}: scale the "
+                "features, or choose a covariance_type that does not depend on their units, such "
+                "as 'VVV' or 'EVV'.",
+            )
         owner, n_empty = type(self).__name__, getattr(self, "n_empty_rows_", 0)
         if n_empty:
             warn(

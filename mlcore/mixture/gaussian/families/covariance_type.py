@@ -167,9 +167,15 @@ class CovarianceType(ABC):
         if self.exact_limit:
             S = self._maximized(mass, S, before)
             return self.floor(S, means, variances, reg_covar)
-        S, _ = self.floor(S, means, variances, reg_covar)
-        S = self._maximized(mass, S, before)
-        return self.floor(S, means, variances, 0.0)  # what rounding leaves singular is raised
+        try:
+            S, _ = self.floor(S, means, variances, reg_covar)
+            S = self._maximized(mass, S, before)
+            return self.floor(S, means, variances, 0.0)  # what rounding leaves singular is raised
+        except np.linalg.LinAlgError:
+            raise ValueError(
+                f"GaussianMixture: covariances of type {self.name!r} are lost to rounding, since "
+                "variances of features, or along axes, differ by too much: scale the features."
+            ) from None
 
     def _maximized(self, mass, S, before):
         W = S * mass.reshape(-1, *(S.ndim - 1) * [1])
