@@ -305,3 +305,18 @@ def test_equal_rows_are_tied_wherever_they_lie():
         A = np.r_[np.repeat(rng.normal(size=(1, 30)), 40, axis=0), rng.normal(size=(13, 30))]
         A = A[rng.permutation(53)]
         assert tied_values(A, None, A.mean(axis=0), 0).share == pytest.approx([40 / 53])
+
+
+@each("kind", ["tied", "EII", "EEI", "EVI", "EEE", "EVE", "EEV", "EVV"])
+def test_components_of_one_volume_at_the_limit_are_told(kind):
+    options = {"covariance_type": kind, "random_state": 0}
+    with pytest.warns(UserWarning, match=r"components \[0, 1, 2\] describe tied rows"):
+        tied = GaussianMixture(3, **options).fit(
+            np.repeat([[0.0], [1.0], [2.0]], [9, 8, 7], axis=0)
+        )
+    assert_array_equal(tied.spikes_.value[:, 0], [0, 1, 2])
+    assert_array_equal(tied.spikes_.mass, [9, 8, 7])
+    points = np.random.default_rng(0).normal(size=(5, 2))
+    with pytest.warns(UserWarning, match="single points|in place of collapsed ones"):
+        found = select_mixture(points, n_components=[1, 5], **options)
+    assert found.best.lower_bound_ < 0 and len(found.best.collapsed_components_) == 0

@@ -131,20 +131,25 @@ class CovarianceType(ABC):
         about = before._replace(weights=mass, means=means)
         covariances, factors = self.constrained(S, about, variances, reg_covar)
         collapsed = np.zeros(len(mass), bool)
-        if self.free_volumes:
-            narrow = AT_LIMIT * FLOOR if reg_covar is None else SINGULAR
-            if (varying := variances > 0).any():
-                collapsed = ((widths <= narrow * variances) | ~varying).all(axis=1)
-            if some_empty and self.separate:
-                covariances[empty] = before.covariances[empty]
-                factors[empty] = before.factors[empty]
+        narrow = AT_LIMIT * FLOOR if reg_covar is None else SINGULAR
+        if not self.free_volumes:
+            # Components of one volume shrink together. Mostly the first variance tells that they
+            # have not, which saves 5 % of a step of 400 rows.
+            if not variances.item(0) or widths.item(0) <= narrow * variances.item(0):
+                wide = (widths > narrow * variances) & (variances > 0)
+                collapsed[:] = variances.any() and not wide.any()
+        elif (varying := variances > 0).any():
+            collapsed = ((widths <= narrow * variances) | ~varying).all(axis=1)
+        if some_empty and self.separate:
+            covariances[empty] = before.covariances[empty]
+            factors[empty] = before.factors[empty]
         return Parameters(mass / mass.sum(), means, covariances, factors), collapsed | empty
 
     @abstractmethod
     def scatter(
         self, statistics: Statistics, divisor: np.ndarray, shift: np.ndarray, offsets: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the likeliest covariances without a floor, and variances (k, d), unused if shared.
+        """Return the likeliest covariances without a floor, and variances (k, d), if shared (d,).
 
         `divisor` (k,) is the mass, 1 in place of 0; `shift` (k, d) the new means minus those of the
         statistics, `offsets` (k, d) these minus the origin.
