@@ -58,8 +58,8 @@ class MixedMixture(Mixture):
     binarize : as in `BernoulliMixture`
     unknown : as in `CategoricalMixture`
     missing : {"error", "ignore"}, default="error"
-        Whether NaN is refused, or a missing value; in columns of numbers if their covariance family
-        takes missing values, never in counts.
+        Whether NaN is refused, or a missing value; in columns of numbers if `covariance_type` has
+        variances alone ("diag", "spherical", EII to VVI), never in counts.
     tol, max_iter, n_init, random_state, warm_start, verbose, callback : as in `GaussianMixture`
 
     Attributes
