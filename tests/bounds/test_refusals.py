@@ -236,7 +236,6 @@ def test_every_function_is_in_the_table():
         "compare_models",
         "empirical_rademacher",
         "report",
-        "search_interval",
         "watch",
     }
 
