@@ -1,5 +1,6 @@
 /* Rows that know the same features; included once per precision. */
 
+#include "decomposition/probabilistic_factor.h"
 #include "shared/precision.h"
 
 /* z of a row from its differences r to the mean; returns |r - W z|^2 / noise + |z|^2. */

@@ -7,8 +7,6 @@
    centre moves no farther along them than it moves. */
 #include "cluster/k_means/incomplete_assignment.h"
 
-#include <math.h>
-
 #include "shared/table.h"
 
 #define LOOPS "cluster/k_means/incomplete_assignment_loops.h"

@@ -1,5 +1,8 @@
 /* Distances over known values and nearest centres; included once per precision. */
 
+#include <math.h>
+
+#include "cluster/k_means/incomplete_assignment.h"
 #include "shared/precision.h"
 
 /* The known values of a sample and the places of their columns; then zeros of feature d, whose column is zero,
