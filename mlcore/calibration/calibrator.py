@@ -57,6 +57,7 @@ class Calibrator:
         Returns
         -------
         self : Calibrator
+            The fitted calibrator.
 
         Raises
         ------

@@ -93,6 +93,7 @@ class VennAbersCalibrator(Calibrator):
         Returns
         -------
         self : VennAbersCalibrator
+            The fitted calibrator.
 
         Raises
         ------

@@ -64,6 +64,7 @@ class ConformalThreshold:
         Returns
         -------
         thresholds : float64 (m,), or () without groups
+            Infinite where no number of scores suffices.
 
         Raises
         ------
@@ -90,6 +91,7 @@ class ConformalThreshold:
         Returns
         -------
         covered : bool array of the shape of `scores`
+            True for scores at most their threshold.
 
         Raises
         ------

@@ -129,17 +129,17 @@ class PCA(TakesMissing, OnePass, Transformer, Model):
         `residuals_` tell what is reached.
     random_state : None, int, Generator or RandomState
         Start of block Lanczos; the others draw nothing.
+    verbose : bool or int, default=False
+        Print the steps of block Lanczos: True about once a second, 2 each; the others have one.
+    callback : callable, optional
+        Called after each step as ``callback(step=, objective=, change=, seconds=)``: the objective
+        is the share of the variance, the change the largest residual.
     missing : {"error", "ignore"}, default="error"
         Whether NaN of dense rows is refused, or a missing value. Then components, mean and noise
         are those of the greatest likelihood of the known values, by EM: probabilistic principal
         components, right where values are missing at random. `tol` is the mean log-likelihood that
         may still be gained, and `iterated_power` the most steps ("auto": 1000); `svd_solver` is for
         complete rows, which are fitted as ever. Rows of which nothing is known are left out.
-    verbose : bool or int, default=False
-        Print the steps of block Lanczos: True about once a second, 2 each; the others have one.
-    callback : callable, optional
-        Called after each step as ``callback(step=, objective=, change=, seconds=)``: the objective
-        is the share of the variance, the change the largest residual.
 
     Attributes
     ----------

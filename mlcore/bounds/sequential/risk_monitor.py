@@ -137,6 +137,7 @@ class RiskMonitor:
         Returns
         -------
         self : RiskMonitor
+            The monitor.
         """
         self._capital = np.zeros(_BETS)
         self._sums = np.array([0.0, 0.0, 0.0, 1.0])
@@ -154,6 +155,7 @@ class RiskMonitor:
         Returns
         -------
         self : RiskMonitor
+            The monitor.
 
         Raises
         ------

@@ -386,6 +386,7 @@ class GaussianMixture(Mixture):
         Returns
         -------
         mean : (n_samples, n_features)
+            Known values, and expectations of the others given these.
         covariances : (n_samples, n_features, n_features) float64
             Only with `return_cov`; 0 for known values.
 

@@ -32,9 +32,10 @@ class NuSVCCV(SupportVectorClassifier):
     nus : sequence of float, default=(0.1, 0.3, 0.5)
         Bounds on the share of margin errors to try, in (0, 1]. One that a fold has no solution for
         has the scores `error_score`.
-    gammas, cv, scoring, refit, rule, error_score : as in `SVCCV`
-        The simplest model has the largest nu.
+    gammas : as in `SVCCV`
     kernel, degree, coef0 : as in `NuSVC`
+    cv, scoring, refit, rule, error_score : as in `SVCCV`
+        The simplest model has the largest nu.
     tol, cache_size, class_weight, verbose, max_iter, decision_function_shape : as in `NuSVC`
     break_ties, multi_class, callback : as in `NuSVC`
 
